@@ -114,7 +114,7 @@ await t.test('mistakes in the command line end with 2, and nothing on stdout', a
     [['keys', 'revoke', '--application', 'Shop'], /missing required argument/],
     [['whoami', '--jsn'], /unknown option '--jsn'[\s\S]*--json/],
     [['whoami', 'extra'], /too many arguments/],
-    [['requests', '--limit', '0'], /'0' is invalid\. It is not a number from 1/],
+    [['requests', '--limit', '0'], /'0' is invalid\. It must be a whole number from 1/],
     [['whoami', '--url', 'gatehouse'], /gatehouse is not a URL/],
     [['whoami', '--url', 'http://gatehouse.example.com'], /must begin with https/],
     [['open', 'moon'], /'moon' is invalid .* Allowed choices are dashboard/],
@@ -122,7 +122,7 @@ await t.test('mistakes in the command line end with 2, and nothing on stdout', a
     [['api', 'GET', 'api'], /must begin with a slash/],
     [['api', 'POST', '/v2/users', '--data', '[1]'], /--data takes a JSON object/],
     [['jobs', 'replay'], /Name the ids of dead letters, or use --all/],
-    [['decode', '-'], /There is nothing in stdin/],
+    [['decode', '-'], /There is no token in stdin/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
   ];
   for (const [args, stderr] of mistakes) {

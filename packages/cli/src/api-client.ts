@@ -14,7 +14,7 @@ export type ApiResponse = { status: number; headers: Headers; body: any };
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A response that is no success (2xx). The message is the API's sentence. */
+/** A response without success (2xx). The message is the sentence of the API. */
 export class ApiError extends Error {
   readonly status: number;
   readonly headers: Headers;
@@ -39,7 +39,7 @@ export type Send = (
   init: { method: string; headers: Headers; body?: string; signal?: AbortSignal },
 ) => Promise<Response>;
 
-/** Makes a client of the API, with a bearer token or a `send` that authenticates requests; else they are anonymous. */
+/** Makes a client of the API. Requests are authenticated by a bearer token or by `send`, and anonymous without either. */
 export function createApiClient(options: {
   url: string;
   userAgent: string;
@@ -59,7 +59,7 @@ export function createApiClient(options: {
   async function open(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
     const { query = {}, body, ifMatch, signal } = request;
     // A link in a response could name another host, to which the token would be sent.
-    if (!path.startsWith('/')) throw new UnreachableError(`${url} links to ${path}, which is no path of it.`);
+    if (!path.startsWith('/')) throw new UnreachableError(`${url} links to ${path}, which is not a path.`);
     const to = new URL(url + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) to.searchParams.set(name, String(value));

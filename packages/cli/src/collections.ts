@@ -8,7 +8,7 @@ export type Collection = {
   name: string;
   one: string;
   summary: string;
-  /** For the collections of an application, with `{application}`. */
+  /** The path of the list, with `{application}` in the collections of an application. */
   path: string;
   /** The path of one object, where that is not below `path`. */
   itemPath?: string;
@@ -31,7 +31,7 @@ const required = (flags: string, description: string) => option(flags, descripti
 export function toCount(value: string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < 1)
-    throw new InvalidArgumentError('It is not a number from 1.');
+    throw new InvalidArgumentError('It must be a whole number from 1.');
   return number;
 }
 
@@ -50,7 +50,7 @@ export const COLLECTIONS: readonly Collection[] = [
       name: required('--name <name>', 'the name that people see'),
       type: option('--type <type>', 'web, spa, native, machine or resource').default('machine'),
       scopes: option('--scopes <scope...>', 'the scopes that it may ask for').default(['read:data']),
-      redirect_uris: option('--redirect-uris <uri...>', 'the addresses to which people return'),
+      redirect_uris: option('--redirect-uris <uri...>', 'where people return after a sign-in'),
       device_flow: option('--device-flow', 'let people connect it as a device'),
     },
     verb: 'delete',
@@ -79,7 +79,7 @@ export const COLLECTIONS: readonly Collection[] = [
     ...{ path: '/api/v1/resources', id: 'id', idPattern: /^rsr_/, nameField: 'name' },
     columns: ['id', 'name', 'identifier', 'verified_at'],
     create: {
-      identifier: required('--identifier <url>', 'its URL, which is the aud of its tokens'),
+      identifier: required('--identifier <url>', 'its URL, which its tokens have as aud'),
       name: required('--name <name>', 'the name that people see'),
       scopes: required(
         '--scopes <scope...>',

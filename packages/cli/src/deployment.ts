@@ -5,11 +5,11 @@ import { cell, type Output } from './output.ts';
 import type { Profile, Profiles } from './profiles.ts';
 import { type Credentials, type SignIn, SignInEndedError, type Strength } from './sign-in.ts';
 
-/** How long before its end a token is renewed, in milliseconds. */
+/** The time before its expiry at which a token is renewed, in milliseconds. */
 const MARGIN_MS = 30_000;
 
 export type DeploymentOptions = {
-  /** From the options or the environment, as are the profile and the token. */
+  /** The address from the options or the environment, like the profile and the token. */
   url: string | undefined;
   profile: string;
   token: string | undefined;
@@ -17,7 +17,7 @@ export type DeploymentOptions = {
   profiles: Profiles;
   signIn: SignIn;
   output: Output;
-  /** Opens the page for a sign-in, where somebody sits at a terminal. */
+  /** Opens the page for a sign-in. Undefined without a terminal. */
   openPage: ((url: string) => void) | undefined;
 };
 
@@ -45,7 +45,7 @@ export function createDeployment(options: DeploymentOptions) {
     return output.progress('Waiting until you allow it on the page', flow.wait());
   }
 
-  /** Stores the profile of the person of new tokens. */
+  /** Stores new tokens as the profile, with the person whom they are for. */
   async function store(urls: Profile['urls'], tokens: Credentials): Promise<Profile> {
     const [url] = urls;
     const client = createApiClient({
@@ -59,7 +59,7 @@ export function createDeployment(options: DeploymentOptions) {
     return found;
   }
 
-  /** A stronger or newer sign-in of the same person, in place of the one that is stored. */
+  /** Replaces the stored sign-in by a stronger or newer one of the same person. */
   async function stepUp(before: Profile, strength: Strength): Promise<void> {
     const at = before.urls[0];
     output.note('This takes a fresh sign-in.');
@@ -87,7 +87,7 @@ export function createDeployment(options: DeploymentOptions) {
     return signIn.send(urls[0], renewed, ...request);
   };
 
-  /** The API with a bearer token. */
+  /** A client of the API with a bearer token. */
   const apiWith = (url: string, bearer: string) =>
     createApiClient({ url, userAgent, token: async () => bearer });
 
@@ -107,7 +107,7 @@ export function createDeployment(options: DeploymentOptions) {
       return credentials(entry);
     },
 
-    /** The API with GATEHOUSE_TOKEN, or else as the person of the profile. */
+    /** A client of the API with GATEHOUSE_TOKEN, or else with the sign-in of the profile. */
     async api(): Promise<ApiClient> {
       if (token === undefined) return createApiClient({ url: (await profile()).urls[0], userAgent, send });
       if (wanted === undefined)
@@ -115,7 +115,7 @@ export function createDeployment(options: DeploymentOptions) {
       return apiWith(wanted, token);
     },
 
-    /** Signs a person in, who replaces the one in the profile. */
+    /** Signs a person in, and replaces the sign-in of the profile. */
     async login(show: (text: string, page: object) => void): Promise<Profile> {
       const given = await url();
       const found = addressOf(await signIn.issuerOf(given));
@@ -125,7 +125,7 @@ export function createDeployment(options: DeploymentOptions) {
       return store(found === given ? [found] : [found, given], tokens);
     },
 
-    /** Ends the sign-in. The profile is removed even when the deployment cannot be reached, which rejects. */
+    /** Ends the sign-in. Rejects when the deployment cannot be reached; the profile is removed even then. */
     async logout(): Promise<Profile> {
       const found = await profile();
       await end();
@@ -158,7 +158,7 @@ function createStoredSignIn({
     return new CliError(`You are signed out${of}. Run \`gatehouse login${where}${as}\`.`);
   };
 
-  /** The stored profile, whose tokens go to its own deployment only. */
+  /** The stored profile. Its tokens are sent to its own deployment only. */
   async function profile(entry = name): Promise<Profile> {
     const found = await profiles.read(entry);
     if (found === undefined || (wanted !== undefined && !found.urls.includes(wanted))) throw signedOut();
@@ -181,7 +181,7 @@ function createStoredSignIn({
     });
   }
 
-  /** Removes what is stored for the profile, also for single APIs, then ends it all. */
+  /** Removes the stored tokens of the profile, including those for single APIs, and then revokes them. */
   async function end(): Promise<void> {
     const entries = (await profiles.names()).filter((it) => it === name || it.startsWith(`${name} `));
     const found = await Promise.all(entries.map((entry) => profiles.read(entry)));
@@ -194,7 +194,7 @@ function createStoredSignIn({
 
 const NO_URL = 'Name the deployment with --url or GATEHOUSE_URL, such as --url http://localhost:3000.';
 
-/** An address without the slash at its end. Throws a UsageError for one at which tokens would be sent in clear. */
+/** An address without the slash at its end. Throws a UsageError for one to which tokens would be sent without encryption. */
 export function addressOf(text: string): string {
   if (!URL.canParse(text))
     throw new UsageError(`${text} is not a URL, such as https://gatehouse.example.com.`);
@@ -206,14 +206,14 @@ export function addressOf(text: string): string {
   return href.replace(/\/+$/, '');
 }
 
-/** The page of a sign-in, which a browser opens. Throws a CliError unless it is one of the deployment. */
+/** The address of the page for a sign-in. Throws a CliError for one of another deployment. */
 function pageOf(issuer: string, page: string): string {
   const { href, origin } = new URL(addressOf(page));
   if (origin === new URL(issuer).origin) return href;
-  throw new CliError(`${issuer} asks to sign in at ${origin}, which is another deployment.`);
+  throw new CliError(`${issuer} asks you to sign in at ${origin}, which is another deployment.`);
 }
 
-/** The strength that a response asks for (RFC 9470 §3), if it does. */
+/** The strength that a response asks for (RFC 9470 §3); undefined if it asks for none. */
 function strengthOf(response: Response): Strength | undefined {
   const challenge = response.headers.get('www-authenticate') ?? '';
   if (!challenge.includes('error="insufficient_user_authentication"')) return undefined;

@@ -1,5 +1,5 @@
-/** A failure with a sentence that says what to do. The command ends with 1. */
+/** A failure, with a sentence that says what to do. The command ends with 1. */
 export class CliError extends Error {}
 
-/** A command that cannot be carried out as it was typed. It ends with 2, and has written nothing to stdout. */
+/** A mistake in the command line. The command ends with 2, and has written nothing to stdout. */
 export class UsageError extends Error {}

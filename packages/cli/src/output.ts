@@ -7,7 +7,7 @@ export type Output = ReturnType<typeof createOutput>;
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32 } as const;
 
-/** `json` writes results as the API has them; else they are written for people. */
+/** With `json`, results are written as the API has them, and otherwise for people. */
 export function createOutput(options: { stdout: Stream; stderr: Stream; json: boolean; colors: boolean }) {
   const { stdout, stderr, json, colors } = options;
   const paint = (text: string, color: keyof typeof CODES) =>
@@ -26,7 +26,7 @@ export function createOutput(options: { stdout: Stream; stderr: Stream; json: bo
     note(text: string): void {
       stderr.write(`${text}\n`);
     },
-    /** Shows in a terminal what takes long, until it is done. */
+    /** Shows a text in a terminal until the work is done. */
     async progress<T>(text: string, work: Promise<T>): Promise<T> {
       if (!stderr.isTTY) return work;
       stderr.write(`${text}…`);
@@ -64,7 +64,7 @@ export function createOutput(options: { stdout: Stream; stderr: Stream; json: bo
 
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/;
 
-/** A value of the API in one line. Names that others chose cannot steer the terminal. */
+/** A value of the API in one line, without control characters, which a name that somebody else chose may have. */
 export function cell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ');
@@ -72,7 +72,7 @@ export function cell(value: unknown): string {
   return withoutControls(text.replace(TIME, '$1 $2')).replaceAll('\n', '�');
 }
 
-/** JSON with escapes in place of what a terminal would obey, as JSON.stringify writes them up to U+001F alone. */
+/** JSON in which all control characters are escaped. JSON.stringify escapes those up to U+001F only. */
 export function jsonOf(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replaceAll(
     /(?!\n)\p{Cc}|\p{Bidi_Control}/gu,
@@ -80,7 +80,7 @@ export function jsonOf(value: unknown, indent?: number): string {
   );
 }
 
-/** A text of a deployment, without what a terminal would obey. Lines stay. */
+/** A text of a deployment without control characters, except line breaks. */
 export function withoutControls(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|\p{Bidi_Control}/gu, '�');
 }

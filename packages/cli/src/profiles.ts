@@ -16,7 +16,7 @@ export type Profile = {
 type Stored = Omit<Profile, 'credentials'> & { credentials?: Credentials };
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The age of the lock of a command that was killed. Other commands renew theirs, each second. */
+/** The age at which a lock is that of a killed command, in milliseconds. A running command renews its lock each second. */
 const STALE_MS = 10_000;
 
 export type Profiles = ReturnType<typeof createProfiles>;
@@ -39,14 +39,14 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
     }
   }
 
-  /** Replaced as a whole: a command that is killed leaves the old file. */
+  /** Replaces the file as a whole, so that a killed command leaves the old one. */
   async function writeAll(all: Record<string, Stored>): Promise<void> {
     const next = `${file}.${randomUUID()}`;
     await writeFile(next, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 });
     await rename(next, file);
   }
 
-  /** Runs one at a time, also among commands that run side by side: a refresh token works once (RFC 9700 §4.14.2). */
+  /** Runs the work of one command at a time, since a refresh token works once (RFC 9700 §4.14.2). */
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     while (!(await writeFile(lock, '', { flag: 'wx' }).then(() => true, isTaken))) {
@@ -76,7 +76,7 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
     return secret ? { ...stored, credentials: JSON.parse(secret) } : undefined;
   }
 
-  /** Within `exclusively`. */
+  /** Call it within `exclusively`. */
   async function write(name: string, { credentials, ...rest }: Profile): Promise<void> {
     const entry = await keyringEntry(name);
     const isKept = await entry?.setPassword(JSON.stringify(credentials)).then(
@@ -106,7 +106,7 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
     async names() {
       return Object.keys(await readAll());
     },
-    /** Within `exclusively`. */
+    /** Call it within `exclusively`. */
     async remove(names: readonly string[]): Promise<void> {
       const kept = Object.entries(await readAll()).filter(([name]) => !names.includes(name));
       for (const name of names) await (await keyringEntry(name))?.deletePassword().catch(() => {});

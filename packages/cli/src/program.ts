@@ -27,7 +27,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     // commander has written its message itself.
     if (!(error instanceof CommanderError)) stderr.write(`${withoutControls(sentenceOf(error))}\n`);
-    // To `plan`, 2 means changes.
+    // With `plan`, 2 means that there are changes.
     const isUsage = error instanceof CommanderError || error instanceof UsageError;
     return isUsage && !args.includes('plan') ? 2 : 1;
   }
@@ -39,9 +39,9 @@ function createProgram(surroundings: Surroundings, exit: (status: number) => voi
     .description('Operate a Gatehouse deployment, and develop against it.')
     .version(manifest.version)
     .option('--url <url>', 'the deployment (GATEHOUSE_URL)')
-    .option('--profile <name>', 'the profile, each with its own sign-in (GATEHOUSE_PROFILE)')
-    .option('--json', 'print results as JSON, with the names of the API')
-    .option('--no-browser', 'print the addresses of pages, and open none')
+    .option('--profile <name>', 'the profile; each has its own sign-in (GATEHOUSE_PROFILE)')
+    .option('--json', 'print results as JSON, with the field names of the API')
+    .option('--no-browser', 'print the addresses of pages instead of opening them')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride()
@@ -70,10 +70,12 @@ Environment:
 
 Begin with \`gatehouse login --url URL\`.`;
 
-/** The sentence about a failure; that of the API says what to do. */
+/** The sentence about a failure. The sentences of the API say what to do. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ApiError) || error.status < 500) return error.message;
   const id = error.headers.get('x-request-id');
-  return id === null ? error.message : `${error.message} The request is ${id} in the log of the deployment.`;
+  return id === null
+    ? error.message
+    : `${error.message} In the log of the deployment, the request has the id ${id}.`;
 }

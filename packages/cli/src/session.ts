@@ -18,7 +18,7 @@ export type Surroundings = {
   stderr: Writable & { isTTY?: boolean };
 };
 
-/** A command that runs, by the global options of its command line. */
+/** The parts of a running command, which follow the global options. */
 export type Session = ReturnType<typeof createSession>;
 
 export function createSession(program: Command, { env, platform, stdin, stdout, stderr }: Surroundings) {
@@ -40,7 +40,7 @@ export function createSession(program: Command, { env, platform, stdin, stdout, 
         profile: options.profile ?? (env.GATEHOUSE_PROFILE || 'default'),
         token: env.GATEHOUSE_TOKEN || undefined,
       }),
-      /** Asks in a terminal, and goes on without one. Rejects with a CliError when the person says no. */
+      /** Asks the person in a terminal; without one, it goes on. Rejects with a CliError when the person says no. */
       async confirm(question: string): Promise<void> {
         if (!isAttended) return;
         const asking = createInterface({ input: stdin, output: stderr });
@@ -48,10 +48,10 @@ export function createSession(program: Command, { env, platform, stdin, stdout, 
         asking.close();
         if (!/^y(?:es)?$/i.test(response.trim())) throw new CliError('Nothing was changed.');
       },
-      /** The secret in an argument, or for `-` in stdin, where other users of the machine cannot see it. */
+      /** The secret in an argument. For `-`, it is read from stdin, where other users of the machine cannot see it. */
       async secretOf(argument: string): Promise<string> {
         const secret = argument === '-' ? (await readText(stdin)).trim() : argument;
-        if (secret === '') throw new UsageError('There is nothing in stdin.');
+        if (secret === '') throw new UsageError('There is no token in stdin.');
         return secret;
       },
     };

@@ -4,10 +4,10 @@ import { ApiError, createApiClient, type Send, unreachable } from './api-client.
 import { CliError } from './errors.ts';
 
 const CLIENT_ID = 'gatehouse-cli';
-/** All that a person may do; the role of each decides what is granted. */
+/** All scopes of people. The role of the person decides which are granted. */
 const SCOPE =
   'openid profile email roles read:profile read:users write:users read:data write:data read:all manage:apps';
-/** Of the token endpoint, in seconds. */
+/** The time limit of requests to the token endpoint, in seconds. */
 const TIMEOUT = 30;
 
 /** The tokens of a sign-in, and the private key to which they are bound (RFC 9449). */
@@ -63,7 +63,7 @@ export function createSignIn(userAgent: string) {
       return (await discover(url)).issuer;
     },
 
-    /** Begins the device flow (RFC 8628). `wait` rejects with a {@link CliError} when the person refuses, or does not come in time. */
+    /** Begins the device flow (RFC 8628). `wait` rejects with a {@link CliError} when the person refuses, or the code expires. */
     async start(issuer: string, asked: Strength | { resource: string } = {}) {
       const config = await tokenClient(issuer);
       const key = await client.randomDPoPKeyPair('ES256', { extractable: true });
@@ -71,7 +71,9 @@ export function createSignIn(userAgent: string) {
         .initiateDeviceAuthorization(config, 'resource' in asked ? asked : { scope: SCOPE, ...asked })
         .catch((error) => {
           if (error.error !== 'invalid_client') throw failureOf(issuer, error);
-          throw new CliError(`${issuer} does not know the command line: it takes Gatehouse 0.1.0 or newer.`);
+          throw new CliError(
+            `${issuer} does not know the command line, which needs Gatehouse 0.1.0 or newer.`,
+          );
         });
       const { verification_uri, verification_uri_complete = verification_uri, user_code, expires_in } = codes;
       return {
@@ -98,7 +100,7 @@ export function createSignIn(userAgent: string) {
       return credentialsOf(tokens, key);
     },
 
-    /** Ends the sign-in of a refresh token, or an access token of the command line (RFC 7009). */
+    /** Revokes an access token of the command line, or a refresh token together with its sign-in (RFC 7009). */
     async revoke(issuer: string, token: string): Promise<void> {
       await client
         .tokenRevocation(await tokenClient(issuer), token)

@@ -44,7 +44,7 @@ function addCollection(program: Command, session: Session, collection: Collectio
   }
 
   command('list', `List ${name}.`)
-    .option('--limit <number>', 'the largest number to list', toCount, 1000)
+    .option('--limit <number>', 'list at most this many', toCount, 1000)
     .action(async (options: Options & { limit: number }) => {
       const { output, api, path } = await open(options);
       const { rows, isComplete } = await output.progress(`Reading ${name}`, readRows(api, path, options));

@@ -9,7 +9,7 @@ import { repeat } from '../repeat.ts';
 import type { Session } from '../session.ts';
 
 const EVENTS = '/api/v1/events';
-/** The deliveries under way at a time. */
+/** The largest number of deliveries at a time. */
 const MAX_DELIVERIES = 10;
 const ATTEMPT_MS = 15_000;
 /** The pauses before further attempts at a delivery, in milliseconds. */
@@ -24,7 +24,7 @@ export function addEvents(program: Command, session: Session): void {
   program
     .command('listen')
     .description('Receive your events as they happen, and forward them to a program as webhooks.')
-    .option('--forward-to <url>', 'the program, such as http://localhost:4000/hook')
+    .option('--forward-to <url>', 'the URL of the program, such as http://localhost:4000/hook')
     .option('--events <type...>', 'only these types')
     .action(async ({ forwardTo, events }: ListenOptions) => {
       const { deployment, output } = session();
@@ -66,7 +66,7 @@ export function addEvents(program: Command, session: Session): void {
     });
 }
 
-/** Passes on the events in their order, and goes on with the one after the last when the connection has broken. Never resolves. */
+/** Passes on the events in their order. After a broken connection, it continues with the event after the last. Never resolves. */
 async function listen(
   api: ApiClient,
   { onReady, note }: { onReady(): void; note(text: string): void },
@@ -77,7 +77,7 @@ async function listen(
     api.open('GET', EVENTS, {
       headers: { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) },
     });
-  // The address may be wrong, which another attempt does not mend.
+  // Not repeated: the address may be wrong.
   let response: Response | undefined = await connect();
   onReady();
   return repeat(async () => {

@@ -46,8 +46,8 @@ export function addLogs(program: Command, session: Session): void {
       return { name, filter, attribute: option.attributeName() };
     });
     command
-      .option('--limit <number>', 'the largest number to show', toCount, 20)
-      .option('-f, --follow', 'go on with new ones as they come')
+      .option('--limit <number>', 'show at most this many', toCount, 20)
+      .option('-f, --follow', 'keep showing new ones')
       .action(async (given: Record<string, string> & { limit: number; follow?: true }) => {
         const { deployment, output } = session();
         const api = await deployment.api();
@@ -79,8 +79,8 @@ export function addLogs(program: Command, session: Session): void {
 }
 
 /**
- * The new rows among those from the latest to the last known one. An entry may be listed a little later than one after it, and one that
- * comes meanwhile moves the pages.
+ * The rows that are not known yet, the latest first. They are read back to the last known row: an entry can be listed a little after a
+ * later one, and new entries move the pages.
  */
 async function newRows(
   api: ApiClient,

@@ -10,7 +10,7 @@ const PAGES = {
   docs: '/docs',
 };
 
-/** The commands about who is signed in where. */
+/** The commands for sign-ins and profiles. */
 export function addIdentity(program: Command, session: Session): void {
   program
     .command('login')
@@ -43,7 +43,7 @@ export function addIdentity(program: Command, session: Session): void {
 
   program
     .command('profiles')
-    .description('List the profiles, each with its own sign-in (--profile).')
+    .description('List the profiles. Each has its own sign-in (--profile).')
     .action(async () => {
       const { profiles, output } = session();
       // Names with a space are those of tokens for single APIs.

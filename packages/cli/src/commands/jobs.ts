@@ -36,9 +36,9 @@ Columns of the lanes:
   WAITING      jobs that no worker has taken yet
   IN PROGRESS  jobs that are running or wait for another attempt
   OLDEST       the age of the oldest of these jobs
-  ATTEMPTS     the number of attempts since the beginning, without those that were postponed
-  DEAD         dead letters, which are jobs whose attempts have all failed
-The owners are those whose jobs took the most time in the last hour or so.
+  ATTEMPTS     the number of attempts so far, without postponed ones
+  DEAD         dead letters: jobs whose attempts have all failed
+The table of owners has those whose jobs took the most time in the last hour or so.
 The dead letter of the notification ntf_… has the id ntf_…-1.`;
 
 /** The commands for the job queues, which are for admins. */
@@ -120,13 +120,13 @@ export function addJobs(program: Command, session: Session): void {
       verb: 'pause',
       paused: true,
       state: 'paused',
-      description: 'Keep the jobs of a lane until it is resumed.',
+      description: 'Stop a lane. Its jobs wait until you resume it.',
     },
     {
       verb: 'resume',
       paused: false,
       state: 'running',
-      description: 'Continue with the jobs of a paused lane.',
+      description: 'Start a paused lane again.',
     },
   ]) {
     jobs

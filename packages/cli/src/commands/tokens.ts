@@ -12,7 +12,7 @@ const TIMES = ['iat', 'nbf', 'exp', 'auth_time'];
 
 type Parts = { header: Record<string, unknown>; claims: Record<string, unknown> };
 
-/** The commands about access tokens and API keys, and requests with those of the profile. */
+/** The commands for access tokens and API keys, and for requests with the token of the profile. */
 export function addTokens(program: Command, session: Session): void {
   program
     .command('token')
@@ -114,7 +114,7 @@ function decode(token: string): Parts {
   throw new CliError(
     KEY.test(token)
       ? 'An API key has no claims to show. `gatehouse keys list --application` shows its scopes.'
-      : 'This is not a JWT, which has three parts with dots between them.',
+      : 'This is not a JWT. A JWT has three parts with dots between them.',
   );
 }
 

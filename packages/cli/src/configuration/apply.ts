@@ -21,8 +21,8 @@ export class ConflictError extends CliError {
 const isConflict = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 409;
 
 /**
- * Does something with the lease of the deployment, which one apply at a time has. A lease whose holder was killed is waited for, and replaced
- * once it has expired. Throws a {@link ConflictError} while another apply is running. `requireLease` throws it once the lease is lost.
+ * Runs work under the lease of the deployment, which one apply at a time has. If the holder of the lease was killed, this waits until the
+ * lease has expired, and takes it. Throws a {@link ConflictError} while another apply is running. `requireLease` throws it once the lease is lost.
  */
 export async function withLease<T>(
   { request, note }: Deployment,
@@ -34,7 +34,7 @@ export async function withLease<T>(
     const { body } = await request('PUT', `${LEASE}/${lease.id}`);
     until = Date.parse(body.expires_at) - Date.now() + performance.now();
   };
-  // A lease that cannot be renewed expires, which the next write finds.
+  // A failure is ignored: the lease expires then, and the next write throws.
   const renewal = setInterval(() => void renew().catch(() => {}), RENEW_MS).unref();
   try {
     return await work(() => {
@@ -67,7 +67,7 @@ async function takeLease(
       ({ body }) => body,
       () => undefined,
     );
-    // Its holder is alive.
+    // The holder has released or renewed it, and is alive.
     if (now === undefined || (held !== undefined && now.expires_at !== held.expires_at)) throw running();
     if (held === undefined)
       note('Waiting for the lease of another apply to expire, which takes 30 s at most…');
@@ -76,7 +76,7 @@ async function takeLease(
   }
 }
 
-/** Has the deployment check the steps of a plan, as far as it can before the others are done. Throws a {@link ConfigurationError}. */
+/** Has the deployment check the steps of a plan that do not depend on other steps. Throws a {@link ConfigurationError}. */
 export async function checkPlan(
   changes: readonly Change[],
   { deployment, references }: { deployment: Deployment; references: References },
@@ -98,7 +98,7 @@ export async function checkPlan(
       ),
     );
     const body = await references.toApi(kind, bodyOf(change, values));
-    // A replaced object has its name until it is removed.
+    // An object that is replaced is created again.
     const isCreated = action === 'create' || !kind.updates;
     const path = pathOf(kind, parent?.id, isCreated ? undefined : id);
     try {
@@ -130,8 +130,8 @@ function bodyOf({ action, fields, kind }: Change, values: Values): Record<string
 }
 
 /**
- * Carries out a plan, step by step. Each step tells `onDone` the response, which has the secrets of what was created. Throws a
- * {@link ConflictError} when something has changed since the plan was made.
+ * Carries out a plan, step by step. Each step calls `onDone` with the response, which has the secrets of a new object. Throws a
+ * {@link ConflictError} when an object has changed since the plan was made.
  */
 export async function applyPlan(
   changes: readonly Change[],
@@ -169,13 +169,14 @@ export async function applyPlan(
       options.onDone(change, response);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 412) throw new ConflictError(`${change.name} has been changed meanwhile.`);
+      if (error.status === 412)
+        throw new ConflictError(`${change.name} has changed since the plan was made.`);
       throw new CliError(`${change.name}: ${error.message}`);
     }
   }
 }
 
-/** The version of an object that is as it was when the plan was made. */
+/** The ETag of an object. Throws a {@link ConflictError} when the object has changed since the plan was made. */
 async function etagOf(
   { kind, name, fields }: Change,
   path: string,
@@ -187,6 +188,6 @@ async function etagOf(
     ({ field, before }) =>
       kind.secrets.includes(field) || JSON.stringify(now[field]) === JSON.stringify(before),
   );
-  if (!isSame) throw new ConflictError(`${name} has been changed meanwhile.`);
+  if (!isSame) throw new ConflictError(`${name} has changed since the plan was made.`);
   return headers.get('etag') ?? '*';
 }

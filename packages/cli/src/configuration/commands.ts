@@ -21,7 +21,7 @@ export type Surroundings = {
   connect(): Promise<ApiClient>;
   env: Readonly<Record<string, string | undefined>>;
   output: Pick<Output, 'json' | 'result' | 'note'>;
-  /** Asks before changes; rejects when the person says no. Undefined where nobody is at a terminal. */
+  /** Asks before changes. Rejects when the person says no. Undefined without a terminal. */
   confirm: ((question: string) => Promise<void>) | undefined;
 };
 
@@ -69,7 +69,7 @@ export async function printExport({ connect, output }: Surroundings): Promise<vo
   output.result(configuration, toYaml(configuration).trimEnd());
 }
 
-/** The differences between files and the deployment as it is now, which the deployment has checked. */
+/** Prepares plans: differences between files and the deployment, which the deployment has checked. */
 async function prepare({ connect, env, output }: Surroundings, path: string, { prune = false }: Flags) {
   const client = await connect();
   const { schema, kinds } = await readSchema(client);
@@ -106,7 +106,9 @@ export async function apply(surroundings: Surroundings, path: string, flags: Fla
     output.note(textOf(shown));
     if (shown.length === 0) return;
     if (confirm === undefined)
-      throw new CliError('Nothing was changed: there is no terminal to ask you. Use --yes to apply it.');
+      throw new CliError(
+        'Nothing was changed: there is no terminal to ask you. To apply the changes, use --yes.',
+      );
     await confirm('Apply these changes?');
   }
   await withLease(deployment, async (requireLease) => {

@@ -11,7 +11,7 @@ const MAX_PAUSE_SECONDS = 60;
 
 export type Deployment = ReturnType<typeof createDeployment>;
 
-/** The objects of a deployment, read once. `headers` are those of every request; `note` says what a command waits for. */
+/** The objects of a deployment, each list read once. Every request has the `headers`. `note` tells the person why a command waits. */
 export function createDeployment(
   client: ApiClient,
   { note, headers = {} }: { note(text: string): void; headers?: Readonly<Record<string, string>> },
@@ -20,7 +20,7 @@ export function createDeployment(
   const users = new Map<string, Promise<string | undefined>>();
   let pause: Promise<void> | undefined;
 
-  /** Waits where there are too many requests (RFC 6585 §4). Rejects with a CliError where that would take more than a minute. */
+  /** Sends a request, and again after the pause for too many requests (RFC 6585 §4). Rejects with a CliError if that is more than a minute. */
   async function request(method: string, path: string, options: ApiRequest = {}): Promise<ApiResponse> {
     for (let tries = 1; ; tries++) {
       await pause;
@@ -93,7 +93,7 @@ export function createDeployment(
   return self;
 }
 
-/** Undefined for what is not there, or not for this person. */
+/** Resolves to undefined if an object does not exist, or the person may not read it. */
 async function ifAllowed<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
@@ -103,7 +103,7 @@ async function ifAllowed<T>(found: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Maps a list with some calls at a time, in its order. */
+/** Maps a list with a few calls at a time. The results keep its order. */
 export async function mapConcurrently<T, R>(list: readonly T[], map: (it: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const entries = list.entries();

@@ -4,8 +4,8 @@ import type { Kind, Values } from './kind.ts';
 import type { References } from './references.ts';
 
 /**
- * The configuration of a deployment, as far as the person may see it. Secrets are references to environment variables, whose names follow
- * from those of the objects.
+ * The configuration of a deployment, with the objects that the person may read. Secrets are references to environment variables, which are
+ * named after the objects.
  */
 export async function exportConfiguration(
   kinds: readonly Kind[],

@@ -7,7 +7,7 @@ import type { Kind, Schema, Values } from './kind.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A mistake in a configuration: where, as `file:line`, and what. */
+/** A mistake in a configuration, with its place as `file:line`. */
 export type Problem = { at: string; message: string };
 
 /** One object of a configuration. */
@@ -21,7 +21,7 @@ export type Entry = {
   problem(message: string, field?: string): Problem;
 };
 
-/** The objects of configuration files, and the kinds that they have lists of. */
+/** The objects of configuration files, and the kinds of their lists. */
 export type Configuration = { entries: readonly Entry[]; kinds: ReadonlySet<Kind> };
 
 /** Errors of a configuration, each on a line. */
@@ -83,7 +83,8 @@ function filesIn(path: string): string[] {
     if (!statSync(path).isDirectory()) return [path];
     const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
     const files = names.filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort();
-    if (files.length === 0) throw new CliError(`${path} has no file with the ending .yaml, .yml or .json.`);
+    if (files.length === 0)
+      throw new CliError(`${path} has no file whose name ends with .yaml, .yml or .json.`);
     return files.map((name) => join(path, name));
   } catch (error) {
     if (error instanceof CliError) throw error;
@@ -189,7 +190,7 @@ function readSecret(path: string): string | undefined {
   }
 }
 
-/** Objects with one name that have no ids. */
+/** The problems of objects that share a name and have no ids. */
 function repeatedIn(entries: readonly Entry[]): Problem[] {
   const known = new Map<string, Entry>();
   return entries.flatMap((entry) => {

@@ -25,13 +25,13 @@ export type Change = {
 type Options = {
   deployment: Deployment;
   references: References;
-  /** The username of the person who applies it, whose objects have no owner in the file. */
+  /** The username of the person who applies the file: the owner of objects that name none. */
   me: string;
   prune: boolean;
 };
 
 /**
- * The steps that make the deployment as the files say, in their order. Objects that only the deployment has are deleted with `prune`, if the
+ * The steps that make the deployment match the files, in their order. `prune` deletes objects that only the deployment has, if the
  * files have a list of their kind. Fields that the files leave out stay as they are. Throws a {@link ConfigurationError}.
  */
 export async function planOf(
@@ -131,7 +131,7 @@ async function compare(
     if (prune && view.protected === true)
       problems.push({
         at: nameOf(values),
-        message: 'is protected, and not deleted: set "protected" to false first',
+        message: 'is protected: to delete it, set "protected" to false first',
       });
     const id = String(view[kind.id]);
     return { action: 'delete', ...base, name: nameOf(values), entry: undefined, id, fields: [], values };
@@ -181,7 +181,7 @@ function isSameSecret(view: Values, name: string, secret: string): boolean {
   );
 }
 
-/** The references to objects that neither the files nor the deployment have. */
+/** The problems of references to objects that neither the files nor the deployment have. */
 async function unresolvedIn(
   changed: readonly Entry[],
   { entries }: Configuration,

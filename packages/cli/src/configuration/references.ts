@@ -4,7 +4,7 @@ import type { Kind, Values } from './kind.ts';
 /** The kinds that the API refers to by id. Others are referred to by their names. */
 const BY_ID = ['users', 'applications'];
 
-/** Changes the value at a dotted path, also those in a list. Resolves to the same object where there is none. */
+/** Changes the value at a dotted path, or each value of a list there. */
 async function replaceAt(
   values: Values,
   [first = '', ...rest]: readonly string[],
@@ -64,7 +64,7 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
   const byId = (kind: Kind) => Object.entries(kind.references).filter(([, target]) => BY_ID.includes(target));
 
   return {
-    /** Makes a name stand for an application of the files, among all of that name; undefined until it is created. */
+    /** Binds a name to the application of the files that has it. Its id is undefined until it is created. */
     bind: (name: string, id: string | undefined) => void bound.set(name, id),
     /** The references of an object that cannot be resolved, with the kind to which they refer. */
     async unresolved(kind: Kind, values: Values) {
