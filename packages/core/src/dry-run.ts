@@ -6,8 +6,8 @@ class FirstWrite extends Error {}
 const dryRun = new AsyncLocalStorage<true>();
 
 /**
- * Runs what would change the database up to its first write, which is left out. Resolves to undefined when it got there: everything that is
- * checked before has been accepted. Rejects like the work itself.
+ * Runs work up to its first write to the database, which is left out. Resolves to undefined when the work got there: all checks before
+ * the write have passed. Rejects like the work itself.
  */
 export async function untilFirstWrite<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -20,7 +20,7 @@ export async function untilFirstWrite<T>(work: () => Promise<T>): Promise<T | un
 
 export const isInDryRun = (): boolean => dryRun.getStore() !== undefined;
 
-/** To be called before each write: ends a dry run by an error, which `untilFirstWrite` catches. */
+/** Ends a dry run by an error, which `untilFirstWrite` catches. Call it before each write. */
 export function endDryRun(): void {
   if (isInDryRun()) throw new FirstWrite();
 }

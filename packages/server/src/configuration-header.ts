@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The configuration file that a request applies a part of. */
+/** The configuration file that a request applies in part. */
 export type AppliedFile = { file: string; commit?: string };
 
 /** A file name of printable ASCII without quotes, and the hash of a commit. */
@@ -16,8 +16,8 @@ const headerOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
 };
 
 /**
- * The file of the header `Gatehouse-Configuration: file="gatehouse.yaml", commit="3f2a91c"`, a dictionary (RFC 9651 §3.2). It is what the
- * caller says, and describes the caller's own changes in the audit log; undefined where it is absent or malformed.
+ * The file of the header `Gatehouse-Configuration: file="gatehouse.yaml", commit="3f2a91c"`, a dictionary (RFC 9651 §3.2). Its values are
+ * claims of the caller about the caller's own changes, for the audit log. Undefined if the header is absent or malformed.
  */
 export function appliedFileOf(request: Pick<IncomingMessage, 'headers'>): AppliedFile | undefined {
   const header = headerOf(request);

@@ -11,7 +11,7 @@ import {
 } from '@gatehouse/verify/revocations';
 import { createPublisherWatch } from './publisher-watch.ts';
 
-/** Every service subscribes to it. A message is `{from, n, revocation?, ended?}`; without `revocation` it is a heartbeat. */
+/** The subject to which every service subscribes. A message is `{from, n, revocation?, ended?}`; without `revocation` it is a heartbeat. */
 export const REVOCATIONS_SUBJECT = 'gatehouse.revocations';
 
 /** The part of a broadcast that the feed needs (see @gatehouse/events/broadcast). */

@@ -42,7 +42,7 @@ export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profi
 
 const DAY = 86_400;
 
-/** The client secret of each service, which its own process is given too, or the subject of its token. */
+/** For each service, its client secret, which its own process has as well, or the subject of its token. */
 const clientSettings = Object.fromEntries(
   CLIENT_SERVICES.flatMap((service) => [
     [`${service}Secret`, serviceSecretSetting(service)],
@@ -138,7 +138,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
   const { accessToken, code, refreshToken, session, ...config } = values;
   const services = CLIENT_SERVICES.map((id) => ({
     id,
-    // Nobody knows the random one, so that only a token with the subject authenticates the service.
+    // A service without a secret gets a random one, which nobody knows: only a token with the subject authenticates it.
     secret: all[`${id}Secret`] ?? randomBytes(32).toString('base64url'),
     ...omitUndefined({ subject: all[`${id}Subject`] }),
   }));

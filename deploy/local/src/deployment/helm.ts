@@ -7,7 +7,7 @@ import type { GeneratedText } from '../generated-files.ts';
 import { kubernetesManifests } from './kubernetes.ts';
 import { type DeployedService, sharedSettings } from './services.ts';
 
-// deploy/helm has the objects that kustomize makes of deploy/kubernetes/production and configuration, with values in some lines.
+// deploy/helm has the objects that kustomize builds from deploy/kubernetes/production and configuration. Values replace some of their lines.
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const HEADER = 'Written by npm run deployment from deploy/kubernetes.';
@@ -35,7 +35,7 @@ type Read = (path: string) => string;
 /** Objects of the cluster that an administrator makes before the release. */
 const OMITTED = 'base/namespace.yaml';
 
-/** The conditions of files with objects that a deployment may lack. */
+/** The files whose objects are optional, with the conditions of these objects. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   'production/migrations.yaml': 'eq (toString .Values.settings.MIGRATE_AT_START) "off"',
   'production/scaling.yaml': '.Values.autoscaling.enabled',
@@ -49,7 +49,7 @@ const AUTOSCALER = /^HorizontalPodAutoscaler\//;
 const CONFIGURATION = /^Job\/configuration$/;
 const PUBLIC_URL = '{{ .Values.settings.PUBLIC_URL | quote }}';
 
-/** The lines of objects, by kind and name, in which there are values. Each object must have its lines. */
+/** The lines that values replace, by the kind and name of their objects. Each of these objects must have the line. */
 const LINES: readonly (readonly [object: RegExp, line: RegExp, replacement: string])[] = [
   [/./, /^metadata:\n/m, '$&  namespace: {{ .Release.Namespace }}\n'],
   [
@@ -68,7 +68,7 @@ const LINES: readonly (readonly [object: RegExp, line: RegExp, replacement: stri
     '$&      annotations:\n        checksum/settings: {{ toJson .Values.settings | sha256sum }}\n',
   ],
   [DEPLOYMENT, /^( +resources:)\n(?: {12}.*\n)+/m, '$1 {{ toJson .Values.resources }}\n'],
-  // A Job cannot be changed: others have other names, and Helm deletes this one.
+  // A Job cannot be changed: with other values, it gets another name, and Helm deletes the earlier one.
   [
     /^Job\/.*-migrations$/,
     /^ {2}name: .*/m,
@@ -97,7 +97,7 @@ const LINES: readonly (readonly [object: RegExp, line: RegExp, replacement: stri
   ],
 ];
 
-/** The files of the Helm chart that depend on the services, their settings and their objects. */
+/** The generated files of the Helm chart, which follow the services, their settings and their objects. */
 export function helmChart(services: readonly DeployedService[]): GeneratedText[] {
   const generated = new Map(kubernetesManifests(services).map(({ path, text }) => [path, text]));
   const read: Read = (path) => {
@@ -183,7 +183,7 @@ function template(path: string, objects: readonly BuiltObject[]): string {
   return `{{- /* ${HEADER} */ -}}\n${condition ? `{{- if ${condition} }}\n${text}{{- end }}\n` : text}`;
 }
 
-/** The settings of all services. The fixed ones fit the objects. */
+/** The ConfigMap with the settings of all services. Fixed settings, which the objects need, win over those of the values. */
 const settingsTemplate = (fixed: object) => `\
 {{- /* ${HEADER} */ -}}
 apiVersion: v1
@@ -197,7 +197,7 @@ data:
   {{- merge (fromJson \`${JSON.stringify(fixed)}\`) .Values.settings | toYaml | nindent 2 }}
 `;
 
-/** The schema of the values: that of settings by their declarations, that of others by the types of their defaults. */
+/** The schema of the values: settings follow their declarations, and other values the types of their defaults. */
 function valuesSchema(services: readonly DeployedService[], fixed: readonly string[]) {
   const settings = sharedSettings(services)
     .map(({ setting }) => setting)

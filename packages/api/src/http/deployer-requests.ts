@@ -5,8 +5,7 @@ import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 const KINDS = '/api/v1/(?:applications|resources|trusted-issuers|identity-providers)';
 
 /**
- * The requests by which a configuration file is applied, to whichever service. A deployer acts as its admin in these alone, whatever else
- * admins may do.
+ * The requests that apply a configuration file, at all services. A deployer acts as its admin in these alone, whatever else admins may do.
  */
 const ALLOWED: readonly (readonly [method: RegExp, path: RegExp])[] = [
   [/^GET$/, new RegExp(`^(?:/userinfo|/api/v1/auth/permissions|${KINDS}(?:/[^/]+)?|/api/v1/invitations)$`)],
@@ -22,8 +21,8 @@ const ALLOWED: readonly (readonly [method: RegExp, path: RegExp])[] = [
 ];
 
 /**
- * Throws `forbidden` when an application that acts for an admin (RFC 8693 §4.1) asks for something else than what a configuration file
- * describes, or changes itself: what it made for its own use would outlive its mark.
+ * Throws `forbidden` when an application that acts for an admin (RFC 8693 §4.1) makes a request that is not for a configuration file, or
+ * changes itself: credentials that it made for its own use would outlive its mark.
  */
 export function requireDeployerRequest({ actors, scopes }: Caller, method: string, path: string): void {
   if (actors === undefined || !scopes.has(MANAGE_APPS)) return;
@@ -32,6 +31,6 @@ export function requireDeployerRequest({ actors, scopes }: Caller, method: strin
   if (isAllowed && (method === 'GET' || !isOwn)) return;
   throw new ServiceError(
     'forbidden',
-    'A deployer applies what a configuration file describes, and nothing else.',
+    'A deployer can make only the requests that apply a configuration file.',
   );
 }

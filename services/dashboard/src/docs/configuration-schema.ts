@@ -1,7 +1,7 @@
 import { type OpenApiDocument, resolve, type Schema } from './openapi/document.ts';
 
 /**
- * A kind of objects in a configuration file. Its fields are those of the API's requests that its responses show, too, and its secrets.
+ * A kind of objects in a configuration file. Its fields are its secrets, and the fields that both requests and responses of the API have.
  */
 type Kind = {
   /** Where its objects are listed and created; children are below their parent. */
@@ -12,19 +12,19 @@ type Kind = {
   name: string;
   /** The field within which their names are unique. */
   within?: string;
-  /** The kinds whose objects decide what the API accepts, beside those to which fields refer. */
+  /** Further kinds whose objects decide what the API accepts, beside those to which fields refer. */
   restsOn?: readonly string[];
-  /** The members of responses that have the value of a field, where they are called otherwise. */
+  /** The fields that have another name in responses, with that name. */
   shown?: Readonly<Record<string, string>>;
   /** The fields that name other objects: an application by its name, and a person by the username. */
   references?: Readonly<Record<string, string>>;
-  /** The fields that responses do not show, and that a file has by reference only. */
+  /** The fields that responses do not show. A file has references to their values. */
   secrets?: readonly string[];
-  /** The members of objects that somebody else manages. */
+  /** The members that mark objects which a configuration does not manage. */
   unmanaged?: Readonly<Record<string, unknown>>;
   /** Creating an object with a name that exists changes it. */
   upserts?: boolean;
-  /** A field of a person's address: the object has served its purpose once that person has an account. */
+  /** The field with a person's address. The object has served its purpose once this person has an account. */
   fulfilledBy?: string;
   children?: Readonly<Record<string, Kind>>;
 };

@@ -17,9 +17,9 @@ import { createMcpServer, type McpServerOptions } from './mcp-server.ts';
 const MAX_BODY = 1024 * 1024;
 
 /**
- * The MCP server of the deployment (Streamable HTTP, without sessions): each request has a token for `PUBLIC_URL/mcp`, with a proof if it
- * is bound to a key (RFC 9449 §7), which identity exchanges for one of the same person and application for the API. So the API decides
- * everything, and a token that ends here ends there.
+ * The MCP server of the deployment (Streamable HTTP, without sessions). Each request has a token for `PUBLIC_URL/mcp`, with a proof if the
+ * token is bound to a key (RFC 9449 §7). Identity exchanges it for a token for the API, of the same person and application. So the API decides
+ * about everything, and both tokens end together.
  */
 export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient, 'exchange'> }): Router {
   const { publicUrl, oauth } = options;
@@ -39,9 +39,13 @@ export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient,
     info.route = '/mcp';
     ctx.set('cache-control', 'no-store');
     const origin = ctx.get('origin');
-    // A page of another site, or one that has made its name stand for this address.
+    // The page of another site, whose host name may even point to this address (DNS rebinding).
     if (origin !== '' && origin !== new URL(publicUrl).origin) {
-      return respond(ctx, new ServiceError('forbidden', 'Pages of other sites cannot call this.'), publicUrl);
+      return respond(
+        ctx,
+        new ServiceError('forbidden', 'Pages of other sites cannot call the MCP server.'),
+        publicUrl,
+      );
     }
     const header = ctx.get('authorization');
     const [, scheme = '', token] = /^(Bearer|DPoP) +([\w-]+\.[\w-]+\.[\w-]+) *$/i.exec(header) ?? [];
@@ -72,7 +76,7 @@ export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient,
   return router;
 }
 
-/** A challenge says where the metadata is, and the least scope. */
+/** Responds with an error. A challenge names the metadata, and the least scope. */
 function respond(ctx: Context, { kind, message, status, headers }: ServiceError, publicUrl: string): void {
   ctx.status = status;
   ctx.set(withResourceMetadata(headers, publicUrl, { path: MCP_METADATA_PATH, scope: MCP_READ }));
@@ -86,7 +90,7 @@ function claimsOf(token: string): Claims {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
 }
 
-/** Throws `invalid` for a batch, which no protocol version since 2025-06-18 has: the list of tools a hundred times has 20 MB. */
+/** Throws `invalid` for a batch: the list of tools a hundred times would have 20 MB. Protocol versions since 2025-06-18 have no batches. */
 async function requestOf(ctx: Context, publicUrl: string): Promise<Request> {
   const { method } = ctx;
   const headers = Object.entries(ctx.headers).flatMap(([name, value]) =>

@@ -22,7 +22,7 @@ type McpRequest = {
   token: string;
   scopes: ReadonlySet<string>;
   cause: Cause;
-  /** Revisions before 2026-07-28 have an error where that has a result. */
+  /** Protocol revisions before 2026-07-28 ask for an input by an error, and later ones by a result. */
   era: 'legacy' | 'modern';
 };
 
@@ -32,8 +32,8 @@ const WRITE_PREFIX = 'write:';
 const OPENED = 'opened';
 
 const INSTRUCTIONS =
-  'The tools are operations of the Gatehouse API, done as the person who has signed in. Lists have pages: ask for few rows with `limit`, ' +
-  'and go on with the `cursor` of the response. What cannot be undone is done by the person, on a page that the tool names.';
+  'The tools are operations of the Gatehouse API, which you call as the person who has signed in. Lists have pages: ask for few rows with ' +
+  '`limit`, and continue with the `cursor` of the response. The person makes requests that cannot be undone, on a page that the tool names.';
 
 /** A server for one request. Its tools are the operations that the token may call. */
 export function createMcpServer(options: McpServerOptions, request: McpRequest): Server {
@@ -92,8 +92,8 @@ async function currentTools({ describe }: McpServerOptions): Promise<ReturnType<
 }
 
 /**
- * Asks for the person: they see the request on a page of the dashboard, with its path and query, and send it with their own sign-in. The
- * agent gets no more than the address of that page.
+ * Leaves the request to the person, who sees its path and query on a page of the dashboard, and sends it with their own sign-in. The
+ * agent gets only the address of this page.
  */
 function onPage(
   { publicUrl }: McpServerOptions,

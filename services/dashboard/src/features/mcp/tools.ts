@@ -13,13 +13,13 @@ export type ApiTool = {
   definition: Tool;
   located: Located;
   reads: boolean;
-  /** Whether it cannot be undone, so that the person does it by themselves. */
+  /** Whether it cannot be undone, so that the person has to send the request. */
   isDestructive: boolean;
   /** Whether a token with these scopes may call the operation. */
   isFor(scopes: ReadonlySet<string>): boolean;
-  /** The request of a call. Throws a TypeError with a message for the agent where the arguments make none. */
+  /** The request of a call. Throws a TypeError with a message for the agent if the arguments are not valid. */
   requestOf(args: Arguments): ProbeRequest;
-  /** The query of the page on which the person sends the request. A body may have secrets, and is not in it. */
+  /** The query of the page on which the person sends the request. It does not have the body, which may contain secrets. */
   pageQueryOf(args: Arguments): string;
 };
 
@@ -27,8 +27,8 @@ const JSON_TYPE = 'application/json';
 const SCHEMAS = '#/components/schemas/';
 
 /**
- * The operations that a token of an application may call, each at one of its paths. Those without a credential, those that only
- * Gatehouse's own tokens may call, and those without JSON are no tools.
+ * The operations that a token of an application may call, each at one of its paths. Operations without a credential or without JSON are no
+ * tools, nor are those for Gatehouse's own tokens only.
  */
 export function toolsOf(document: OpenApiDocument): ReadonlyMap<string, ApiTool> {
   const operations = topicsOf(document).flatMap(({ pages }) => pages.flatMap((page) => page.operations));
@@ -101,7 +101,7 @@ function requestOf(
   const inPath = new Map(given('path'));
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = inPath.get(name) ?? '';
-    // Another path.
+    // These values would make another path.
     if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id`);
     return encodeURIComponent(value);
   });
@@ -116,7 +116,7 @@ function requestOf(
   return { ...request, headers: { 'content-type': JSON_TYPE, ...headers }, body: JSON.stringify(args.body) };
 }
 
-/** The name of a parameter as clients accept it: `filter[status][gte]` is filter_status_gte. */
+/** The name of an argument, in characters that clients accept: `filter[status][gte]` becomes filter_status_gte. */
 function argumentOf({ name }: Parameter): string {
   return name.replaceAll(/[^\w.-]+/g, '_').replace(/_$/, '');
 }

@@ -28,7 +28,7 @@ const post = (token?: string, path = '/mcp', headers: Record<string, string> = {
 t.test('the consent page says what the scopes allow', async (t) => {
   t.match(reader.consent, 'Read everything that you can read here');
   t.notMatch(reader.consent, 'Create and change everything');
-  t.match(writer.consent, 'What cannot be undone is left to you');
+  t.match(writer.consent, 'Steps that cannot be undone are left to you');
 });
 
 t.test('the metadata names the resource, and challenges name the metadata (RFC 9728)', async (t) => {

@@ -9,12 +9,12 @@ export const MCP_ACTOR = 'gatehouse-mcp';
 const DESCRIPTIONS = {
   [MCP_READ]: 'Read everything that you can read here, with the role that you have',
   [MCP_WRITE]:
-    'Create and change everything that you can change here. What cannot be undone is left to you, on a page of its own',
+    'Create and change everything that you can change here. Steps that cannot be undone are left to you, on a separate page',
 } satisfies Record<string, Text>;
 
 /**
- * The scopes at the API that an application may have for these of the MCP server. One that describes or registers itself has none there
- * that it could not ask for at the API: tools are no way around what bounds it.
+ * The scopes at the API that an application may have for these scopes of the MCP server. An application that describes or registers itself
+ * gets only scopes that it could ask for at the API, so that tools are no way around its limits.
  */
 export function toolScopes(
   scopes: ReadonlySet<string>,

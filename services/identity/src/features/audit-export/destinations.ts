@@ -52,7 +52,7 @@ function logRecord(entry: AuditRecord) {
       : { severityNumber: 9, severityText: 'INFO' }),
     eventName: entry.action,
     attributes: attributesOf({ 'log.record.uid': entry.id }),
-    // Without dates and the like, which details may have.
+    // As in JSON: details may have dates and the like.
     body: anyValue(JSON.parse(JSON.stringify(event))),
   };
 }

@@ -10,14 +10,14 @@ import type { AuditRecord, AuditStore } from '../../core/audit/audit.ts';
 import type { Destination } from './destinations.ts';
 
 const POLL_MS = 1000;
-/** The replica that exports has this lease; after it was killed, another one goes on when the lease has ended. */
+/** The lifetime of the lease of the replica that exports. If this replica is killed, another one continues after it. */
 const LEASE_MS = 10_000;
 const BATCH = 100;
 const PAUSE_MS = { first: 1000, max: 60_000 };
 const MAX_RETRY_AFTER_MS = 300_000;
-/** Longer than any pause, so that entries are counted as lost before the sweeper removes them. */
+/** The time before their expiry at which entries count as lost. It is longer than any pause, since the database removes expired entries. */
 const EXPIRING_MS = 2 * MAX_RETRY_AFTER_MS;
-/** Of a response that says how many entries the receiver has rejected. */
+/** The size of a response, which can say how many entries the receiver has rejected. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 export type AuditExporter = Pick<PeriodicTask, 'start' | 'stop'> & {
@@ -26,9 +26,9 @@ export type AuditExporter = Pick<PeriodicTask, 'start' | 'stop'> & {
 };
 
 /**
- * Sends the entries of the audit log to a destination, each at least once: those that wait for it are marked in the log itself, with
- * their first write, and the mark is removed after a 2xx response. Everything else is tried again, for as long as the entries are kept. One
- * replica at a time sends.
+ * Sends the entries of the audit log to a destination, each at least once. The first write of an entry has a mark for the destination, which
+ * is removed after a 2xx response. After any other outcome, entries are sent again, for as long as the log keeps them. One replica at a
+ * time sends.
  */
 export function createAuditExporter(options: {
   connection: Connection;
@@ -60,7 +60,7 @@ export function createAuditExporter(options: {
     return true;
   }
 
-  /** Undefined when the entries were accepted, else the reason and the pause that the receiver asks for. */
+  /** Resolves to undefined when the entries were accepted, and otherwise to the reason and the pause that the receiver asks for. */
   async function send(
     entries: readonly AuditRecord[],
     signal: AbortSignal,
@@ -76,7 +76,7 @@ export function createAuditExporter(options: {
       const leastMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS) ?? 0;
       return { reason: `it answered ${response.status}`, leastMs };
     } catch (error) {
-      // Without the error itself, in which the URL can stand.
+      // The error itself is left out, since it can contain the URL.
       return { reason: connectionFailure(error) ?? 'the connection failed', leastMs: 0 };
     }
   }

@@ -9,7 +9,7 @@ const IDENTITY_AND_ACCESS_MANAGEMENT = 3;
 const CLASSES = { accountChange: 3001, authentication: 3002, entityManagement: 3004 };
 const OTHER = 99;
 
-/** The classes of actions by their objects, or by the whole action. All other actions are entity management. */
+/** The classes of actions, by the object or by the whole action. All other actions are Entity Management. */
 const CLASS_OF: Readonly<Record<string, number>> = {
   ...classOf(
     CLASSES.accountChange,

@@ -3,27 +3,27 @@ import { described, InvalidSetting, optional, type Setting, setting } from '@gat
 
 export const auditExportSettings = {
   auditOtlpEndpoint: described(
-    'The collector that the audit log is sent to, as events of OCSF by OTLP over HTTP; `/v1/logs` is appended.',
+    'The OpenTelemetry collector to which the audit log is sent, as OCSF events by OTLP over HTTP. `/v1/logs` is appended.',
     optional(httpUrl('IDENTITY_AUDIT_OTLP_ENDPOINT')),
     'http://collector:4318',
   ),
   auditOtlpHeaders: described(
-    'Headers of these requests, separated by commas, such as credentials.',
+    'Headers of the requests to the collector, such as credentials, separated by commas.',
     optional(headers('IDENTITY_AUDIT_OTLP_HEADERS')),
     'authorization=Bearer%20TOKEN',
   ),
   auditWebhookUrl: described(
-    'The endpoint that gets the audit log, as events of OCSF in JSON.',
+    'The endpoint to which the audit log is sent, as OCSF events in JSON.',
     optional(httpUrl('IDENTITY_AUDIT_WEBHOOK_URL')),
     'https://siem.example.com/gatehouse',
   ),
   auditWebhookSecret: described(
-    'The secret that signs these requests (Standard Webhooks). Set together with `IDENTITY_AUDIT_WEBHOOK_URL`.',
+    'The secret that signs the requests to this endpoint (Standard Webhooks). Set it together with `IDENTITY_AUDIT_WEBHOOK_URL`.',
     optional(webhookSecret('IDENTITY_AUDIT_WEBHOOK_SECRET')),
   ),
 };
 
-/** The URL of an endpoint; its path can be a secret. */
+/** The URL of an endpoint. It is a secret setting, since the path can be one. */
 function httpUrl(name: string): Setting<string> {
   const inner = setting<string>(name, 'a URL that begins with https:// or http://', undefined, (raw) => {
     const url = URL.parse(raw);
@@ -35,7 +35,7 @@ function httpUrl(name: string): Setting<string> {
   return { ...inner, isSecret: true };
 }
 
-/** As OTEL_EXPORTER_OTLP_HEADERS: https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables */
+/** Headers in the form of OTEL_EXPORTER_OTLP_HEADERS: https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables */
 function headers(name: string): Setting<Readonly<Record<string, string>>> {
   const inner = setting<Record<string, string>>(name, 'headers such as name=value', undefined, (raw) => {
     try {

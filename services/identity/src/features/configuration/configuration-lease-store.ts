@@ -6,7 +6,7 @@ import type { ConfigurationLease, LeaseStore } from './configuration-lease.ts';
 type LeaseDocument = { _id: string; holder: string; expires_at: Date };
 const COLLECTION = 'configuration_leases';
 
-/** Leases in MongoDB; defines their collection on the connection. */
+/** Leases in MongoDB. Defines their collection on the connection. */
 export function createLeaseStore(connection: Connection): LeaseStore & { collection: string } {
   const leases = defineCollection<LeaseDocument>(connection, COLLECTION, [{ fields: { expires_at: 1 } }]);
   const read = ({ holder, expires_at }: LeaseDocument): ConfigurationLease => ({

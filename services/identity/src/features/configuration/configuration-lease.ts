@@ -1,12 +1,12 @@
-/** The right to apply a configuration file, which one at a time has. */
+/** The right to apply a configuration file. One apply at a time has it. */
 export type ConfigurationLease = { id: string; expiresAt: Date };
 
-/** Unless it is renewed. An apply that was broken off can be repeated after that. */
+/** The lifetime of a lease that is not renewed. After it, an apply that was interrupted can be repeated. */
 export const LEASE_SECONDS = 30;
 
-/** The leases of the deployment, which admins take, and of people. Writes are durable when they resolve. */
+/** The lease of the deployment, which admins share, and the leases of other people. Writes are durable when they resolve. */
 export type LeaseStore = {
-  /** Whether there was none, or one that had expired; undefined while somebody else has it. */
+  /** Resolves to whether the lease was free or expired before, and to undefined while somebody else has it. */
   take(scope: string, lease: ConfigurationLease): Promise<'free' | 'expired' | undefined>;
   find(scope: string): Promise<ConfigurationLease | undefined>;
   /** Returns false once somebody else has it. */

@@ -2,7 +2,7 @@ import { mail, plainName } from '../../core/accounts/mail-document.ts';
 import { type Notice, nothingToDo, revokeAllAccess } from '../../core/accounts/notice.ts';
 import { t } from '../../texts/texts.ts';
 
-/** To the admin who has marked an application as a deployer. */
+/** The mail to an admin who has marked an application as a deployer. */
 export function deployerMarked({ name }: { name: string }): Notice {
   return {
     ...{ kind: 'deployer_marked', isUnlimited: true },

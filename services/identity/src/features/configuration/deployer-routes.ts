@@ -23,9 +23,9 @@ import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { DeployerStore } from './deployer.ts';
 import { deployerMarked } from './deployer-notice.ts';
 
-/** The longest that a deployer acts with one token, in seconds. */
+/** The longest lifetime of a deployer's token, in seconds. */
 const SECONDS = 900;
-/** Without changes of accounts. */
+/** All scopes but the one to change accounts. */
 const SCOPES = [...API_SCOPES.filter((scope) => scope !== 'write:users'), MANAGE_APPS].join(' ');
 
 const deployerShape = shape(
@@ -59,7 +59,7 @@ type Options = {
   audit: Pick<Audit, 'record'>;
 };
 
-/** The marks by which admins let applications apply configurations in their name. Errors are thrown. */
+/** The routes with which admins let applications apply configurations in their name. Errors are thrown. */
 export function deployerRoutes(options: Options): Api {
   const { store, applicationStore, authority, revocations, audit } = options;
   const managed = { store: applicationStore, authority };
@@ -69,16 +69,19 @@ export function deployerRoutes(options: Options): Api {
     summary: 'Let an application apply configurations in your name',
     description:
       'For admins who have signed in within the last five minutes, and their own applications of type `machine`. With credentials that you made, ' +
-      'the application gets tokens of `POST /api/v1/configuration/tokens`. It ends when you are no admin any more, are deactivated or end ' +
-      'all access, and when the application is deleted or has another owner. You get a mail.',
+      'the application gets tokens from `POST /api/v1/configuration/tokens`. The mark ends when you are no longer an admin, are deactivated or end ' +
+      'all access, and when the application is deleted or gets another owner. You get a mail.',
     responses: done('The application is a deployer.'),
     async handle({ caller, manager, params: { client_id: id } }) {
       requireSignIn(caller, FRESH);
       const application = await findManaged(managed, manager, id, 'owner');
       if (manager.role !== 'admin' || application.owner !== manager.id)
-        throw new ServiceError('forbidden', 'Only an admin can mark an application, and only an own one.');
+        throw new ServiceError(
+          'forbidden',
+          'Only an admin can mark an application, and only one of their own.',
+        );
       if (application.type !== 'machine')
-        throw new ServiceError('invalid', `An application of type ${application.type} is no deployer.`);
+        throw new ServiceError('invalid', `An application of type ${application.type} cannot be a deployer.`);
       const { by, epoch } = await authority.give('deployer', manager, application);
       await store.put({ id, grantId: newId('dep'), by, epoch, createdAt: new Date() });
       void options.mails.notify(by, deployerMarked(application));
@@ -100,12 +103,12 @@ export function deployerRoutes(options: Options): Api {
 
   api.delete('unmark', '/:client_id/deployer', {
     summary: 'Stop an application from applying configurations',
-    responses: done('The application is no deployer, and its tokens of the admin have ended.'),
+    responses: done('The application is no deployer, and its tokens that act for the admin have ended.'),
     async handle({ manager, params: { client_id: id } }) {
       await findManaged(managed, manager, id, 'owner');
       const found = await store.find(id);
       if (found === undefined) return;
-      // First: after a crash, it is repeated.
+      // The revocation comes first: after a crash, the admin can repeat the request.
       await revocations.write([{ kind: 'grant', id: found.grantId }]);
       await store.remove(id);
       const details = { deployer: false };
@@ -116,7 +119,7 @@ export function deployerRoutes(options: Options): Api {
   return api;
 }
 
-/** The tokens by which these applications act. Errors are thrown. */
+/** The route from which deployers get their tokens. Errors are thrown. */
 export function deployerTokenRoutes(options: Options): Api {
   const { store, applicationStore, authority, revocations, audit } = options;
   const lifetime = Math.min(SECONDS, options.lifetimes.accessToken);
@@ -128,9 +131,9 @@ export function deployerTokenRoutes(options: Options): Api {
   api.post('create', '/', {
     summary: 'Get a token to apply a configuration',
     description:
-      'For a deployer, with an access token of its own that it got with a secret or a federated credential. The token acts for the admin who has ' +
-      'marked it, and names the application as `act`. It is for the requests that apply a configuration file alone, and not for changes of the ' +
-      'application itself.',
+      'For a deployer, with an access token of its own that it got with a secret or a federated credential. The new token acts for the admin who ' +
+      'has marked the deployer, and names the application as `act`. It is only for the requests that apply a configuration file, and not for ' +
+      'changes of the application itself.',
     responses: { 201: response('The token.', tokenShape) },
     kinds: ['unavailable'],
     async handle({ ctx, caller }) {
@@ -139,14 +142,14 @@ export function deployerTokenRoutes(options: Options): Api {
       const application = await applicationStore.findNow(clientId);
       // Members of the application, and holders of API keys, do not get the authority of the admin.
       const isOwn = caller.subject === clientId && caller.keyId === undefined && caller.givenBy === undefined;
-      // A token of a credential that was removed works for some time, and gets no others.
+      // The access token of a removed credential works for some time, but must not get others.
       const credential = application && (await findCredential(application, caller.credentialId ?? ''));
       const isMarked = isOwn && credential !== undefined && application?.owner === found?.by;
       const admin = isMarked && found ? await authority.giverOf('deployer', found) : undefined;
       if (found === undefined || admin === undefined)
         throw new ServiceError(
           'forbidden',
-          'Only a deployer gets this, with a credential that the admin made.',
+          'Only a deployer gets this token, with a credential that the admin made.',
         );
       const { token, jti } = await options.signing.signer()({
         ...{ subject: admin.id, clientId, audience: apiAudience(options.issuer), scope: SCOPES, lifetime },

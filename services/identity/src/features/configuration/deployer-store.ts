@@ -6,7 +6,7 @@ import { DEPLOYER, type DeployerStore } from './deployer.ts';
 
 const { read, write } = createDocumentMapper(DEPLOYER);
 
-/** Deployers in MongoDB; defines their collection on the connection. */
+/** Deployers in MongoDB. Defines their collection on the connection. */
 export function createDeployerStore(connection: Connection): DeployerStore {
   const deployers = defineCollection<StoredOf<typeof DEPLOYER>>(connection, 'deployers', [
     { fields: { by: 1 } },

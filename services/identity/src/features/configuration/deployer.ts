@@ -6,7 +6,7 @@ export const DEPLOYER = {
   id: id(),
   /** The `gid` of its tokens. */
   grantId: text(),
-  /** The admin, and the epochs on which the mark rests. */
+  /** The admin, and the epoch on which the mark rests. */
   by: text(),
   epoch: number(),
   createdAt: date(),
@@ -17,7 +17,7 @@ export type Deployer = EntityOf<typeof DEPLOYER>;
 export type DeployerStore = {
   put(deployer: Deployer): Promise<void>;
   find(clientId: string): Promise<Deployer | undefined>;
-  /** Those that an admin has marked. */
+  /** The deployers that an admin has marked. */
   markedBy(admin: string): Promise<Deployer[]>;
   /** Makes marks with these grant ids rest on another epoch of their admin. */
   setEpoch(admin: string, grantIds: readonly string[], epoch: number): Promise<void>;

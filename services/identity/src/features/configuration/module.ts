@@ -24,12 +24,12 @@ const leaseShape = shape(
   Type.Object({
     id: Type.String(),
     expires_at: Type.String({ format: 'date-time' }),
-    took_over: Type.Boolean({ description: 'Whether it replaces one that its holder let expire.' }),
+    took_over: Type.Boolean({ description: 'Whether it replaces a lease that had expired.' }),
   }),
   EXAMPLE,
 );
 
-/** The lease by which one configuration file at a time is applied, and the applications that apply them without a person. */
+/** The lease under which one configuration file at a time is applied, and the applications that apply files without a person. */
 export function configuration(core: Ports<'accounts' | 'applications' | 'tokens'>): IdentityModule {
   const store = createLeaseStore(core.connection);
   const deployers = createDeployerStore(core.connection);
@@ -59,7 +59,7 @@ export function configuration(core: Ports<'accounts' | 'applications' | 'tokens'
 function leaseRoutes(options: { store: LeaseStore; authenticate(ctx: Context): Promise<Caller> }): Api {
   const { store } = options;
   const api = personApi(PREFIX, options.authenticate, 'Configurations');
-  /** Admins can change everything. Other people reach only what is theirs, and must not hold up the deployment. */
+  /** Admins share one lease, since they can change everything. Other people change only their own objects, and must not hold up admins. */
   const scopeOf = ({ id, role }: { id: string; role: string }) => (role === 'admin' ? 'deployment' : id);
   const lease = (id: string): ConfigurationLease => ({
     id,
@@ -71,7 +71,7 @@ function leaseRoutes(options: { store: LeaseStore; authenticate(ctx: Context): P
 
   api.post('take', '/', {
     summary: 'Take the lease for a configuration',
-    description: `It lasts ${LEASE_SECONDS} seconds, and longer if it is renewed. Admins share one, other people have their own. 409 while somebody has it.`,
+    description: `It lasts ${LEASE_SECONDS} seconds, and longer if it is renewed. Admins share one lease. Other people have their own. 409 while the lease is taken.`,
     responses: created('The lease.', leaseShape),
     kinds: ['conflict'],
     async handle({ ctx, person }) {
@@ -101,7 +101,7 @@ function leaseRoutes(options: { store: LeaseStore; authenticate(ctx: Context): P
     async handle({ person, params }) {
       const renewed = lease(params.id);
       if (await store.renew(scopeOf(person), renewed)) return view(renewed);
-      throw new ServiceError('conflict', 'The lease has expired, and is another one’s now.');
+      throw new ServiceError('conflict', 'The lease has expired, and another apply has it now.');
     },
   });
 

@@ -12,7 +12,7 @@ export const USER_CODE_PROBLEMS = [
   'ExpiredError',
   'AlreadyUsedError',
 ] as const;
-/** The field for the code that a person has to type where a link had it. */
+/** The field in which a person has to type the code that was in a link. */
 export const TYPED_CODE = 'typed_code';
 export type UserCodeProblem = (typeof USER_CODE_PROBLEMS)[number];
 
@@ -53,9 +53,9 @@ ${form(
 export function verifyCodePage(model: {
   form: PageForm;
   application: string;
-  /** Whether it is of Gatehouse itself: what it may do is said here, as no consent page follows. */
+  /** Whether it is of Gatehouse itself. The page then says what it may do, as no consent page follows. */
   isFirstParty: boolean;
-  /** Undefined where the person has to enter it, as the device shows it. */
+  /** The code to be compared with the device. Undefined if the person has to type it. */
   userCode: string | undefined;
   request: DeviceRequest;
 }): string {

@@ -170,7 +170,7 @@ function slowDown(store: Pick<Ports<'tokens'>['store'], 'polled'>) {
   };
 }
 
-/** Takes the code that the person has typed in place of the one in the link. */
+/** Replaces the code in the link by the one that the person has typed. */
 function readUserCode(ctx: Context, form: URLSearchParams): void {
   ctx.state.isLinked = form.has('linked');
   const typed = form.get(TYPED_CODE);
@@ -180,8 +180,8 @@ function readUserCode(ctx: Context, form: URLSearchParams): void {
 }
 
 /**
- * A token of the command line passes for a fresh sign-in only if it asked for one (`max_age`): the sign-in of a browser that happens to be
- * recent was for something else.
+ * Tokens of the command line count as a fresh sign-in only if it asked for one (`max_age`). A recent sign-in in the browser was for
+ * something else.
  */
 function dateAskedSignIns({ Session: { prototype } }: Provider): void {
   const { authTime } = prototype;

@@ -24,8 +24,8 @@ export type ApplicationNames = (
 ) => Promise<Record<string, string>>;
 
 /**
- * The names of applications by their ids, as far as the reader sees the applications at /api/v1/applications: to people who
- * come by a login, the dashboard or the command line their own, to admins all. Of others, and of what does not exist, none is known.
+ * The names of applications by their ids, if the reader sees the applications at /api/v1/applications. With a login, the dashboard or the
+ * command line, people see their own, and admins see all. Other ids, and ids that do not exist, have no name.
  */
 export function createApplicationNames(
   find: (id: string) => Promise<Pick<Application, 'name' | 'owner'> | undefined>,
