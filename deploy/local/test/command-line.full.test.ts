@@ -40,7 +40,7 @@ type Made = Record<string, string>;
 let app: Made = {};
 let key: Made = {};
 
-await t.test('what is created shows its secret once, in both forms', async (t) => {
+await t.test('a new object shows its secret once, in both forms', async (t) => {
   app = await cli.json<Made>(['applications', 'create', '--name', 'Shop']);
   t.match(app, { client_id: /^app_/, client_secret: /./, name: 'Shop', type: 'machine' });
   key = await cli.json<Made>(['keys', 'create', '--name', 'First', '--application', 'Shop']);

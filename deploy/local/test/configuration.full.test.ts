@@ -218,7 +218,7 @@ t.test('a secret is compared by its digest, and never exported', async (t) => {
   t.match(exported.identity_providers.at(-1), { id: 'okta', client_secret: '${env:OKTA_CLIENT_SECRET}' });
 });
 
-t.test('a protected object is deleted by nobody', async (t) => {
+t.test('nobody can delete a protected object', async (t) => {
   const hook = { url: 'https://example.com/kept', events: ['order.*'], protected: true };
   t.match(await admin.apply({ webhooks: [hook] }), { status: 0 });
   const { status, output } = await admin.plan({ webhooks: [] }, { prune: true });
@@ -323,7 +323,7 @@ t.test('an admin creates an application for somebody else, and has no secret of 
   t.equal((await demo.call('POST', '/api/v1/applications', { ...draft, owner: grace })).status, 400);
 });
 
-t.test('an application of somebody else is not taken for one of the same name', async (t) => {
+t.test('an application of somebody else is not confused with one of the same name', async (t) => {
   const draft = { name: 'Namesake', type: 'machine', scopes: ['read:data'] };
   const demo = await commandsFor(folder, gatehouse, gatehouse.demo.user);
   const { body: theirs } = await demo.call('POST', '/api/v1/applications', draft);

@@ -135,7 +135,7 @@ t.test('the values and the command of the guide', { skip }, async (t) => {
   t.match(objects.find(({ kind }) => kind === 'Deployment')?.metadata.namespace, 'gatehouse');
 });
 
-t.test('a change of values replaces the pods and Jobs that it is for', { skip }, async (t) => {
+t.test('a change of values replaces the pods and Jobs that use them', { skip }, async (t) => {
   const stateOf = (...args: string[]) => {
     const objects = chart(...args);
     return {
@@ -153,7 +153,7 @@ t.test('a change of values replaces the pods and Jobs that it is for', { skip },
   t.same(stateOf('--set', 'autoscaling.maxReplicas=3').pods, before.pods);
 });
 
-t.test('mistakes in values end with what is wrong', { skip }, async (t) => {
+t.test('a mistake in the values ends the command with its reason', { skip }, async (t) => {
   for (const [value, problem] of [
     ['settings.PUBLIC_URI=https://id.test', "'/settings': additional properties 'PUBLIC_URI' not allowed"],
     ['settings.IDENTITY_MASTER_KEY=ab', "'IDENTITY_MASTER_KEY' not allowed"],

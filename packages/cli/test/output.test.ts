@@ -33,7 +33,7 @@ t.test('a link in a response leads to no other host', async (t) => {
     await t.rejects(client.request('GET', path), { message: /which is not a path/ }, path);
 });
 
-t.test('tokens are sent by https, or to the own machine', async (t) => {
+t.test('tokens are sent by https, or to this machine', async (t) => {
   for (const url of [
     'https://a.example/',
     'http://localhost:3000',

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 // npm fetches the packages that it depends on.
 t.setTimeout(120_000);
 
-t.test('the packed package, installed in an empty folder', async (t) => {
+t.test('the packed package works in an empty folder', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root });

@@ -9,7 +9,7 @@ const profiles = createProfiles({ XDG_CONFIG_HOME: home, GATEHOUSE_KEYRING: 'off
 const credentials = { accessToken: 'a', refreshToken: 'r', expiresAt: 0, key: {} };
 const profile: Profile = { urls: ['https://a.example'], userId: 'usr_a', username: 'ann', credentials };
 
-t.test('commands side by side lose nothing of each other', async (t) => {
+t.test('concurrent commands keep each other’s changes', async (t) => {
   const names = Array.from({ length: 20 }, (_, at) => `profile ${at}`);
   await Promise.all(names.map((name) => profiles.exclusively(() => profiles.write(name, profile))));
   t.strictSame((await profiles.names()).sort(), names.sort());
@@ -27,7 +27,7 @@ t.test('the lock of a killed command is broken', async (t) => {
   t.equal(await profiles.exclusively(async () => 'done'), 'done');
 });
 
-t.test('a broken file is named', async (t) => {
+t.test('an error names a broken file', async (t) => {
   writeFileSync(join(home, 'gatehouse/profiles.json'), '{');
   await t.rejects(profiles.read('default'), { message: /profiles\.json is not JSON\. Delete it/ });
 });

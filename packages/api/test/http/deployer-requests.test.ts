@@ -59,7 +59,7 @@ t.test('a deployer makes the requests of a configuration file, and no others', a
     t.equal(isAllowed(method, path), expected, `${method} ${path}`);
 });
 
-t.test('people, and agents without the scope of our own pages, are not concerned', async (t) => {
+t.test('people, and agents without the scope of our own pages, are not restricted', async (t) => {
   const person = { scopes: new Set(['manage:apps']) } as unknown as Caller;
   const agent = { actors: ['app_agent'], scopes: new Set(['read:data']) } as unknown as Caller;
   for (const caller of [person, agent]) t.ok(isAllowed('POST', '/api/v1/factors/set-up-links', caller));

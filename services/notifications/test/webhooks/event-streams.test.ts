@@ -42,7 +42,7 @@ const bob = await issuer.person(BOB, 'user', SCOPES);
 const admin = await issuer.person('usr_admin', 'admin', `${SCOPES} read:all manage:apps`);
 const busy = await issuer.person('usr_06f2k1c8w0h3v5n7q9t1x3z5b9', 'user', `${SCOPES} manage:apps`);
 
-t.test('a stream has what its reader may read, from now on or after an event', async (t) => {
+t.test('a stream has the events that its reader may read, from now on or after a given one', async (t) => {
   await publish('commerce.order.created', order('ord_before', ANN));
   await until(async () => (await call('GET', '/api/v1/events', admin)).body.data.length >= 2, 5000);
   const stream = await follow(ann);

@@ -8,7 +8,7 @@ const { browser: admin } = await built.signedIn('admin');
 const { people } = built;
 const PAGE = `/dashboard/users/${people.ann.id}`;
 
-t.test('an admin acts as a user, after a page that takes the reason and says who learns of it', async (t) => {
+t.test('an admin acts as a user, after a page that asks for a reason', async (t) => {
   const question = await admin.confirm(await admin.get(PAGE), '/impersonate', { confirmation: '' });
   t.equal(heading(question), 'Act as ann?');
   t.match(
@@ -34,7 +34,7 @@ t.test('an admin acts as a user, after a page that takes the reason and says who
   );
 });
 
-t.test('other admins are not offered, nor anybody to an editor', async (t) => {
+t.test('the button is not there for other admins, nor for an editor', async (t) => {
   const draft = { username: 'boss', email: 'boss@example.org', password: PASSWORD };
   const { body: boss } = await built.call<{ id: string }>('POST', '/v2/users', 'admin', draft);
   const page = `/dashboard/users/${boss.id}`;

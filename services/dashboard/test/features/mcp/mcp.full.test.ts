@@ -133,7 +133,7 @@ t.test('a request has one message, of a bounded size', async (t) => {
   t.equal(await statusOf({ ...LIST, params: { x: 'x'.repeat(1024 * 1024) } }), 413);
 });
 
-t.test('a token of the API is none here, and the reverse', async (t) => {
+t.test('the MCP server refuses a token of the API, and the reverse', async (t) => {
   const api = await tokenFor(built, browser, agent, 'openid', `${base}/api`);
   t.equal(
     (await fetch(`${base}/api/v1/auth/permissions`, { headers: { authorization: `Bearer ${api.token}` } }))

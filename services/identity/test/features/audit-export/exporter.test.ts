@@ -76,7 +76,7 @@ t.test('entries go to a collector, also one that becomes visible late', async (t
   t.same(indexes, ['export']);
 });
 
-t.test('what is not accepted is sent again, after the pause that the collector asks for', async (t) => {
+t.test('entries that are not accepted are sent again, after the pause of Retry-After', async (t) => {
   const collector = await otlp(t);
   const { record, replica, waiting, logged } = await setUp(t, collector.env);
   Object.assign(collector.state, { status: 429, headers: { 'retry-after': '3' } });
@@ -121,7 +121,7 @@ t.test('entries that expire before they are sent are counted', async (t) => {
   t.match(logged(), /"lost":3,.*expired before they were exported/);
 });
 
-t.test('a collector that cannot be reached is in the log, and no part of its URL', async (t) => {
+t.test('the log names the failure of a collector, and no part of its URL', async (t) => {
   const { record, replica, logged, waiting } = await setUp(t, {
     IDENTITY_AUDIT_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}/${SECRET}`,
     IDENTITY_AUDIT_OTLP_HEADERS: `authorization=Bearer%20${SECRET}`,
@@ -133,7 +133,7 @@ t.test('a collector that cannot be reached is in the log, and no part of its URL
   t.equal(await waiting(), 1);
 });
 
-t.test('of two replicas, one sends', async (t) => {
+t.test('one of two replicas sends', async (t) => {
   const collector = await otlp(t);
   const { record, replica, waiting } = await setUp(t, collector.env);
   for (let i = 0; i < 250; i += 1) await record(`usr_${i}`);

@@ -19,7 +19,7 @@ t.test('the guide lists the class and the activity of every action', async (t) =
   t.match(readFileSync(GUIDE, 'utf8'), `${rows.join('\n')}\n`);
 });
 
-t.test('who, whom, through what, from where and how it ended', async (t) => {
+t.test('an event has the actor, the user, the application, the address and the outcome', async (t) => {
   t.same(ocsfEvent(entryOf('sign_in.failed')), {
     category_uid: 3,
     class_uid: 3002,

@@ -70,7 +70,7 @@ t.test('a person sees it among their applications, and ends it', async (t) => {
   }
 });
 
-t.test('what ends its tokens', async (t) => {
+t.test('every event that ends its tokens', async (t) => {
   const ways: Record<string, (it: Connected, id: string, token: string) => Promise<unknown>> = {
     'its own logout': ({ tokens }) => client.tokenRevocation(config, tokens.refresh_token ?? ''),
     'a new password': (_it, id) =>
@@ -95,7 +95,7 @@ t.test('what ends its tokens', async (t) => {
   }
 });
 
-t.test('a sign-out in the browser leaves it', async (t) => {
+t.test('a sign-out in the browser does not end it', async (t) => {
   await built.createPerson('hugo');
   const visitor = await signedIn(built, 'hugo');
   const { call, tokens, DPoP } = await connect(visitor);
@@ -119,7 +119,7 @@ t.test('a link is not enough: the person types the code', async (t) => {
   t.equal(heading(connected), 'Your device is connected');
 });
 
-t.test('its token is that of a fresh sign-in only if it asked for one', async (t) => {
+t.test('its token counts as a fresh sign-in only if it asked for one', async (t) => {
   const { tokens } = await connect(built.browser());
   t.notOk('auth_time' in decodeJwt(tokens.access_token));
 });
@@ -159,7 +159,7 @@ t.test('it gets tokens for APIs of the person, and of nobody else', async (t) =>
   await t.rejects(client.initiateDeviceAuthorization(config, unknown), /./);
 });
 
-t.test('it gets its tokens as a device only', async (t) => {
+t.test('it gets tokens by the device flow only', async (t) => {
   const redirect_uri = `${base}/x`;
   const code_challenge = createHash('sha256').update('x').digest('base64url');
   const query = new URLSearchParams({

@@ -183,7 +183,7 @@ t.test('openid-client gets an assertion here, and a token with it there', async 
   }
 });
 
-t.test('the audit log says for whom, where and what', async (t) => {
+t.test('the audit log has the person, the server and the scopes', async (t) => {
   const query = `filter[action]=identity_assertion.issued&filter[subject]=${paula}`;
   const entries = async () =>
     (await call('GET', `/api/v1/audit?${query}`, admin)).body.data as { details: object }[];
@@ -193,7 +193,7 @@ t.test('the audit log says for whom, where and what', async (t) => {
   t.notMatch(JSON.stringify(await entries()), /eyJ/);
 });
 
-t.test('what is outside the rule is refused', async (t) => {
+t.test('a request outside the rule is refused', async (t) => {
   const { id_token } = await tokens();
   const outcome = async (more: Record<string, string> = {}) => {
     const { status, body } = await ask(id_token, more);
@@ -399,7 +399,7 @@ t.test('the rules end with the admin who gave them', async (t) => {
   }
 });
 
-t.test('rules that somebody could not give any more count no more, before they are removed', async (t) => {
+t.test('rules that their giver could no longer give have no effect', async (t) => {
   const { id_token } = await tokens();
   t.equal((await ask(id_token)).status, 200);
   const applications = (await issuing.database()).collection('applications');

@@ -32,7 +32,7 @@ const grant = {
   resource: internalAudience(built.base, 'identity'),
 };
 
-t.test('a service gets its tokens by that of its service account, as often as it needs them', async (t) => {
+t.test('a service gets access tokens with the token of its service account', async (t) => {
   const token = await cluster.sign('users', built.base);
   for (const time of ['first', 'second']) {
     const { status, body } = await request({ ...grant, ...asserted('users', token) });
@@ -49,7 +49,7 @@ t.test('a service gets its tokens by that of its service account, as often as it
   t.match(await request({ ...grant, ...commerce }), { status: 200 }, 'another service keeps its secret');
 });
 
-t.test('the dashboard authenticates so at each endpoint', async (t) => {
+t.test('the dashboard authenticates with a token at each endpoint', async (t) => {
   const client = asserted('dashboard', await cluster.sign('dashboard', built.base));
   t.match(await request({ ...client, token: 'x' }, { path: '/oauth2/revoke' }), { status: 200 });
   const refresh = { ...client, grant_type: 'refresh_token', refresh_token: 'x' };

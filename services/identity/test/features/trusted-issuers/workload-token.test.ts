@@ -72,7 +72,7 @@ t.test('a token for something else, by its typ', async (t) => {
   }
 });
 
-t.test('a token that is signed with RSA and not as it should be', async (t) => {
+t.test('a token with a wrong RSA signature', async (t) => {
   const alg = 'RS256';
   const pair = await generateKeyPair(alg);
   const verify = await issuerOf(pair);
@@ -95,7 +95,7 @@ t.test('a token that is signed with RSA and not as it should be', async (t) => {
     t.equal(await verify(given), problem, name);
 });
 
-t.test('keys with fewer than 2048 bits sign nothing, and those with more than 4096 do', async (t) => {
+t.test('keys with fewer than 2048 bits are refused, and those with more than 4096 are not', async (t) => {
   for (const [bits, outcome] of [
     [1024, UNVERIFIED],
     [4104, CLAIMS.sub],
