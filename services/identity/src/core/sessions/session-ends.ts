@@ -118,8 +118,8 @@ export function createSessionEnds(options: Options): SessionEnds {
     async end(accountId, id, entry) {
       const ended = (await endSession(id, accountId)) !== undefined || (await endOfProgram(accountId, id));
       if (!ended) return false;
-      // Programs that were connected in it would keep somebody else signed in.
-      await endGrants(store, store.grantsOf(accountId), ({ payload }) => payload.uid === id);
+      // A command line that somebody connected in it would keep them signed in.
+      await endGrants(store, ofCommandLine(store.grantsOf(accountId)), ({ payload }) => payload.uid === id);
       await audit.record({ ...entry, subject: accountId });
       return true;
     },
@@ -173,4 +173,8 @@ async function endGrants<G extends OfAccount>(
     ended.push(grant);
   }
   return ended;
+}
+
+async function* ofCommandLine(grants: AsyncIterable<OfAccount>): AsyncIterable<OfAccount> {
+  for await (const grant of grants) if (grant.payload.clientId === CLI_CLIENT) yield grant;
 }
