@@ -97,9 +97,9 @@ export function createAuditStore(connection: Connection, exportTo: readonly stri
         writeConcern: { w: 1, journal: false },
       });
     },
-    async waiting(destination, limit) {
+    async waiting(destination, limit, after = '') {
       const options = { projection: FIELDS, sort: { _id: 1 }, limit, maxTimeMS: MAX_QUERY_MS } as const;
-      const found = await collection.find({ export_to: destination }, options).toArray();
+      const found = await collection.find({ export_to: destination, _id: { $gt: after } }, options).toArray();
       return found.map(recordOf);
     },
     async removeMark(destination, ids) {

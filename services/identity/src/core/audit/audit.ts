@@ -93,8 +93,8 @@ export type AuditStore = {
   insert(record: AuditRecord): Promise<void>;
   /** Inserts as many as possible. Cheaper, but a crash of the database may lose the last moments. */
   insertMany(records: readonly AuditRecord[]): Promise<void>;
-  /** The first entries, in the order of their ids, that wait for the destination. */
-  waiting(destination: string, limit: number): Promise<AuditRecord[]>;
+  /** The first entries after an id, in the order of their ids, that wait for the destination. */
+  waiting(destination: string, limit: number, after?: string): Promise<AuditRecord[]>;
   /** The entries do not wait for the destination any more. */
   removeMark(destination: string, ids: readonly string[]): Promise<void>;
   list: ListSource<AuditField, AuditRecord>;

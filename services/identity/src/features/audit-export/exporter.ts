@@ -15,6 +15,8 @@ const LEASE_MS = 10_000;
 const BATCH = 100;
 const PAUSE_MS = { first: 1000, max: 60_000 };
 const MAX_RETRY_AFTER_MS = 300_000;
+/** The statuses of a receiver, or a firewall in front of it, that can be about some of the entries: each is then sent by itself. */
+const REFUSALS = [400, 403, 413, 422];
 /** The time before their expiry at which entries count as lost. It is longer than any pause, since the database removes expired entries. */
 const EXPIRING_MS = 2 * MAX_RETRY_AFTER_MS;
 /** The size of a response, which can say how many entries the receiver has rejected. */
@@ -43,9 +45,9 @@ export function createAuditExporter(options: {
   const counts = { exported: 0, rejected: 0, expired: 0 };
   let oldest: Date | undefined;
 
-  async function nextBatch(): Promise<AuditRecord[]> {
-    const entries = await store.waiting(name, BATCH);
-    oldest = entries[0]?.at;
+  async function nextBatch(size = BATCH, after = ''): Promise<AuditRecord[]> {
+    const entries = await store.waiting(name, size, after);
+    if (after === '') oldest = entries[0]?.at;
     return entries;
   }
 
@@ -64,7 +66,7 @@ export function createAuditExporter(options: {
   async function send(
     entries: readonly AuditRecord[],
     signal: AbortSignal,
-  ): Promise<{ reason: string; leastMs: number } | undefined> {
+  ): Promise<{ reason: string; leastMs: number; isRefusal?: boolean } | undefined> {
     try {
       const request = { method: 'POST', ...destination.requestOf(entries), signal };
       const response = await outbound.fetch(destination.url, request);
@@ -74,7 +76,8 @@ export function createAuditExporter(options: {
       }
       await response.body?.cancel();
       const leastMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS) ?? 0;
-      return { reason: `it answered ${response.status}`, leastMs };
+      const isRefusal = REFUSALS.includes(response.status);
+      return { reason: `it answered ${response.status}`, leastMs, isRefusal };
     } catch (error) {
       // The error itself is left out, since it can contain the URL.
       return { reason: connectionFailure(error) ?? 'the connection failed', leastMs: 0 };
@@ -92,11 +95,16 @@ export function createAuditExporter(options: {
 
   async function exportAll(signal: AbortSignal): Promise<void> {
     let failures = 0;
-    for (let entries = await nextBatch(); entries.length > 0; entries = await nextBatch()) {
+    let size = BATCH;
+    // The last entry that was refused by itself: it is sent again after the others.
+    let after = '';
+    const next = () => nextBatch(size, after);
+    for (let entries = await next(); entries.length > 0; entries = await next()) {
       if (await dropExpiring(entries)) continue;
       const failure = await send(entries, signal);
       if (failure === undefined) {
         failures = 0;
+        size = Math.min(size * 2, BATCH);
         await store.removeMark(
           name,
           entries.map(({ id }) => id),
@@ -105,8 +113,12 @@ export function createAuditExporter(options: {
       }
       if (signal.aborted) return;
       const pauseMs = Math.max(Math.min(PAUSE_MS.first * 2 ** failures, PAUSE_MS.max), failure.leastMs);
-      failures += 1;
-      logger.warn({ reason: failure.reason, pauseMs }, 'the audit log could not be exported; trying again');
+      const [{ id: first } = { id: after }] = entries;
+      if (failure.isRefusal !== true) failures += 1;
+      else if (entries.length === 1) after = first;
+      else size = Math.ceil(entries.length / 2);
+      const about = { reason: failure.reason, first, count: entries.length, pauseMs };
+      logger.warn(about, 'the audit log could not be exported; trying again');
       await sleep(pauseMs, undefined, { signal, ref: false });
     }
   }

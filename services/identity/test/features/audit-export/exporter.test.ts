@@ -94,6 +94,26 @@ t.test('entries that are not accepted are sent again, after the pause of Retry-A
   t.match(logged(), /it answered 429/);
 });
 
+t.test('an entry that the receiver refuses holds up no other', async (t) => {
+  const subjects = new Set<string>();
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    // As the firewall in front of a receiver does with a user agent that looks like an attack.
+    const isRefused = body.includes('usr_poison');
+    if (!isRefused) for (const [subject] of body.matchAll(/usr_\d/g)) subjects.add(subject);
+    response.writeHead(isRefused ? 403 : 200).end();
+  });
+  const { record, replica, waiting, logged } = await setUp(t, {
+    IDENTITY_AUDIT_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(t, server)}`,
+  });
+  for (const name of ['0', 'poison', '1', '2']) await record(`usr_${name}`);
+  const [exporter] = replica();
+  await until(() => subjects.size === 3, 20_000);
+  await until(async () => (await waiting()) === 1, 10_000);
+  t.ok((exporter?.state().behindSeconds ?? 0) > 0, 'and it shows');
+  t.match(logged(), /it answered 403.*"count":1/);
+});
+
 t.test('entries that the collector rejects are counted, and not sent again', async (t) => {
   const collector = await otlp(t);
   const { record, replica, waiting, logged } = await setUp(t, collector.env);
