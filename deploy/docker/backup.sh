@@ -14,7 +14,7 @@ end() {
   docker rm -f "$copier" > /dev/null
 }
 trap end EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT TERM
 
 inside 'rm -rf part*'
 # The files are those that a power cut at this moment would leave, from which MongoDB starts with all that it has acknowledged.
