@@ -249,19 +249,17 @@ export function requireTogether(values: Readonly<Record<string, unknown>>): stri
   return new Set(isSet).size > 1 ? [`${names} must be set together.`] : [];
 }
 
-/** The value of a secret in a file. The path is shown only if it is one: somebody may have put the secret in its place. */
+/** The value of a secret in a file. The path is not shown: somebody may have put the secret in its place, and base64 can begin with a slash. */
 function readSecretFile(path: string): string {
   if (!isAbsolute(path)) throw new InvalidSetting('must be an absolute path');
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new InvalidSetting(
-      `names ${path}, which cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    );
+    throw new InvalidSetting(`names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
   const value = text.replace(/[\r\n]+$/, '');
-  if (value === '') throw new InvalidSetting(`names ${path}, which is empty`);
+  if (value === '') throw new InvalidSetting('names a file that is empty');
   return value;
 }
 

@@ -236,9 +236,10 @@ t.test('the file of a secret', async (t) => {
   t.strictSame(readSettings({ x: secret('X') }, { X_FILE: file('spaces') }).x, ' a\nb ');
   for (const [env, problem] of [
     [{ KEY: HEX, KEY_FILE: file('key') }, 'settings KEY and KEY_FILE exclude one another'],
-    [{ KEY_FILE: file('none') }, `setting KEY_FILE names ${file('none')}, which cannot be read (ENOENT)`],
-    [{ KEY_FILE: directory }, `setting KEY_FILE names ${directory}, which cannot be read (EISDIR)`],
-    [{ KEY_FILE: file('empty') }, `setting KEY_FILE names ${file('empty')}, which is empty`],
+    [{ KEY_FILE: file('none') }, 'setting KEY_FILE names a file that cannot be read (ENOENT)'],
+    [{ KEY_FILE: directory }, 'setting KEY_FILE names a file that cannot be read (EISDIR)'],
+    [{ KEY_FILE: `/${'k'.repeat(42)}=` }, 'setting KEY_FILE names a file that cannot be read (ENOENT)'],
+    [{ KEY_FILE: file('empty') }, 'setting KEY_FILE names a file that is empty'],
     [{ KEY_FILE: file('short') }, 'setting KEY_FILE must be 32 bytes, in hexadecimal or base64'],
     [{ KEY_FILE: HEX }, 'setting KEY_FILE must be an absolute path'],
   ] as const)
