@@ -1,6 +1,7 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import type Provider from 'oidc-provider';
 import { type Interaction, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isFirstParty } from './clients/client-metadata.ts';
 
 /** The prompt by which people choose between the account of this browser and another one. */
 export const SELECT_ACCOUNT = 'select_account';
@@ -36,20 +37,25 @@ export function asksForFreshSignIn({ prompt, params }: Interaction): boolean {
 /** The reason for which a device has somebody sign in again. */
 const DEVICE_LOGIN = 'device_login';
 
-/** oidc-provider makes `prompt=login` of `max_age=0`, which it then ignores where a device asks: the sign-in of the browser would do. */
+/**
+ * oidc-provider makes `prompt=login` of `max_age=0`, which it then ignores where a device asks: the sign-in of the browser would do. For
+ * the command line, with any `max_age`: that sign-in was for something else.
+ */
 export function addDevicePrompt(policy: interactionPolicy.DefaultPolicy): void {
-  policy
-    .get('login')
-    ?.checks.add(
-      new interactionPolicy.Check(
-        DEVICE_LOGIN,
-        'the device asks for a fresh sign-in',
-        'login_required',
-        ({ oidc }: KoaContextWithOIDC) =>
-          promptsOf({ ...oidc.entities.DeviceCode?.params }).includes('login') &&
-          oidc.result?.login === undefined,
-      ),
-    );
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check(
+      DEVICE_LOGIN,
+      'the device asks for a fresh sign-in',
+      'login_required',
+      ({ oidc }: KoaContextWithOIDC) => {
+        const params = { ...oidc.entities.DeviceCode?.params };
+        const isAsked = isFirstParty(oidc.client?.clientId ?? '')
+          ? isRequestForFreshSignIn(params)
+          : promptsOf(params).includes('login');
+        return isAsked && oidc.result?.login === undefined;
+      },
+    ),
+  );
 }
 
 /** Whether the parameters of a request ask for a fresh sign-in. oidc-provider makes `prompt=login` of `max_age=0`. */

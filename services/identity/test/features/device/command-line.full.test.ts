@@ -124,6 +124,13 @@ t.test('its token counts as a fresh sign-in only if it asked for one', async (t)
   t.notOk('auth_time' in decodeJwt(tokens.access_token));
 });
 
+t.test('a sign-in that the browser has made for something else is no fresh one', async (t) => {
+  for (const max_age of ['300', '999999999']) {
+    const { tokens, isAsked } = await connect(await signedIn(built, 'ann'), { max_age });
+    t.ok(isAsked || !('auth_time' in decodeJwt(tokens.access_token)), max_age);
+  }
+});
+
 t.test('a fresh sign-in is asked for on the page, and leaves no second grant', async (t) => {
   await built.createPerson('finn');
   const visitor = await signedIn(built, 'finn');
