@@ -100,11 +100,16 @@ export function addJobs(program: Command, session: Session): void {
     .command('purge [ids...]')
     .option('--queue <queue>', 'all dead letters of this queue')
     .option('--lane <lane>', 'only those of this lane of the queue')
+    .option('-y, --yes', 'do not ask')
     .description('Remove dead letters.')
-    .action(async (ids: string[], query: { queue?: string; lane?: string }) => {
+    .action(async (ids: string[], options: { queue?: string; lane?: string; yes?: true }) => {
+      const { yes, ...query } = options;
       if ((ids.length === 0) === (query.queue === undefined))
         throw new UsageError('Name the ids of dead letters, or a queue with --queue.');
-      const { api, output } = await open();
+      const { api, output, confirm } = await open();
+      const { queue, lane = '(all lanes)' } = query;
+      const letters = queue ? `all dead letters of ${queue} ${lane}` : `the dead letters ${ids.join(', ')}`;
+      if (yes !== true) await confirm(`Remove ${letters} for good?`);
       const unknown: string[] = [];
       for (const id of ids)
         await api.request('DELETE', letter(id)).catch((error) => {
