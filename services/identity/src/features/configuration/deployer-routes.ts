@@ -96,7 +96,8 @@ export function deployerRoutes(options: Options): Api {
     async handle({ manager, params: { client_id: id } }) {
       await findManaged(managed, manager, id, 'viewer');
       const found = await store.find(id);
-      if (found === undefined) throw new ServiceError('not_found', 'The application is no deployer.');
+      if (found === undefined || (await authority.giverOf('deployer', found)) === undefined)
+        throw new ServiceError('not_found', 'The application is no deployer.');
       return { marked_by: found.by, created_at: found.createdAt };
     },
   });

@@ -89,6 +89,9 @@ t.test('the admin gets a mail, sees it among what they gave, and keeps or ends i
   t.equal(await own(ended), undefined);
   t.equal(await listed(ended.id), undefined);
   t.ok(await listed(kept.id));
+  const read = async ({ path }: { path: string }) =>
+    (await built.call('GET', `${path}/deployer`, admin)).status;
+  t.same([await read(kept), await read(ended)], [200, 404], 'a mark that has ended is none');
 });
 
 t.test('a transfer removes the mark and the protection, which do not come back', async (t) => {
