@@ -35,6 +35,12 @@ t.test('what takes a fresh sign-in asks for one, and goes back to where it was',
   const linked = `/dashboard/try/patch_status_v2_orders?path.id=${id}`;
   const tried = await browser.get(linked);
   const impersonation = await browser.get(`/dashboard/users/${built.people.ann.id}/impersonate`);
+  const machine = { name: 'Pipeline', type: 'machine', scopes: ['read:data'] };
+  const { body: app } = await built.call<{ client_id: string }>(
+    ...(['POST', '/api/v1/applications', 'admin', machine] as const),
+  );
+  const mark = `/dashboard/applications/${app.client_id}/deployer`;
+  const marking = await browser.get(mark);
   passSixMinutes(t);
   // By then, nothing has been heard of revocations for too long.
   for (const path of [`/v2/orders/${id}`, '/api/v1/auth/permissions']) {
@@ -42,6 +48,7 @@ t.test('what takes a fresh sign-in asks for one, and goes back to where it was',
   }
   const first = await browser.submit(impersonation, { reason: 'Ticket 4711' }, '/impersonate');
   t.equal(heading(first), 'Confirm that it is you');
+  t.equal(heading(await browser.submit(marking, {}, mark)), 'Confirm that it is you');
   const again = await browser.submit(tried, { body: '{"status":"refunded"}' }, 'Send the request');
   t.equal(heading(again), 'Confirm that it is you', again.html);
   const asked = await browser.submit(form, {}, `action="/dashboard/orders/${id}/refund"`);

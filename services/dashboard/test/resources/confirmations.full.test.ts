@@ -91,6 +91,10 @@ const ACTS: Act[] = [
     state: async () => (await read<{ trusted: boolean }>(`${applications}/${app.client_id}`)).trusted,
   },
   {
+    ...{ path: `${settings}/deployer`, says: /in your name, without a sign-in.*The mark ends when/s },
+    state: isThere(`${applications}/${app.client_id}/deployer`),
+  },
+  {
     ...{ path: `/applications/${given.client_id}/transfer`, name: 'Given away', fields: { to: 'ben' } },
     says: /you lose access/,
     state: isThere(`${applications}/${given.client_id}/transfer`),

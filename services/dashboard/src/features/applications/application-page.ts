@@ -6,12 +6,13 @@ import type { ResourceView } from '../../resources/resource.ts';
 import type { ResourceField } from '../../resources/resource-form.ts';
 import type { Person } from '../../sessions/session.ts';
 import { TYPES } from './application-texts.ts';
+import { deployerSection } from './deployer-mark.ts';
 import { registrationSection } from './registered-client.ts';
 import { ownerSettings } from './settings-fields.ts';
 import { transferSection } from './transfers.ts';
 import { trustSection } from './trust.ts';
 
-/** The facts about an application, its settings, trust, transfer and deletion. */
+/** The facts about an application, its settings, trust, mark as a deployer, transfer and deletion. */
 export async function applicationPage(page: ResourceView<Application>): Promise<Html> {
   const { value, visit, people, form, deletion } = page;
   const { client_id: id, type, owner, created_at: created, role } = value;
@@ -27,6 +28,7 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
 <section><h2>Settings</h2>${!isOwner && settingsOfOwner(value)}${role !== 'viewer' && form}</section>
 ${value.registered && registrationSection(page)}
 ${type === 'machine' && trustSection(page)}
+${await deployerSection(page)}
 ${isOwner && (await transferSection(page))}
 ${isOwner && deletion}`;
 }

@@ -25,6 +25,7 @@ import { TYPES } from './application-texts.ts';
 import { applicationUserQuestions, applicationUsers } from './application-users.ts';
 import { branding, changeBranding } from './branding.ts';
 import { credentialActions, credentialQuestions, credentials, keepForPage } from './credentials.ts';
+import { askToMark } from './deployer-mark.ts';
 import { addMember, memberQuestions, members, roleIn } from './members.ts';
 import { addMembershipRoutes, invitationNotice, membershipsOf } from './memberships.ts';
 import { pinProfiles, profiles } from './profiles.ts';
@@ -56,6 +57,8 @@ const NOTICES = {
   accepted: 'The application is yours. It has no secrets or keys until you create them.',
   trusted: 'The application is trusted. New tokens act with its own scopes.',
   untrusted: 'The trust has ended. Tokens that were issued before no longer work.',
+  marked: 'The application is a deployer. You get a mail about it.',
+  unmarked: 'The application is no deployer any more. Its tokens for configuration files no longer work.',
   cancelled: 'The offer is cancelled. The application stays yours.',
   deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
   joined: 'You are a member of the application now.',
@@ -165,6 +168,7 @@ export function applications(config: Config): Section {
       ...applicationUserQuestions,
       trust: askToTrust,
       'take-over-trust': askToTrust,
+      deployer: askToMark,
       transfer: askToTransfer,
     },
     remove: {

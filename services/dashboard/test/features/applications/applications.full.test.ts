@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, codeOf, heading, textOf } from '../../build.ts';
+import { build, codeOf, heading, PASSWORD, textOf } from '../../build.ts';
 
 const FORM = 'name="name"';
 /** What is said at a field. */
@@ -198,5 +198,40 @@ t.test('the settings of applications', async (t) => {
     const ended = await admin.browser.confirm(trusted, `${path}/trust`);
     t.match(textOf(ended), 'The trust has ended');
     t.match(await read(made), { trusted: false, trusted_by: null });
+  });
+
+  await t.test('an admin marks an own machine as a deployer, which other admins see and end', async (t) => {
+    const make = async (type: string, owner: string) => {
+      const redirects = type === 'web' && { redirect_uris: ['https://web.example.org/callback'] };
+      const draft = { name: 'Pipeline', type, scopes: ['read:data'], ...redirects };
+      const { body } = await built.call<{ client_id: string }>('POST', '/api/v1/applications', owner, draft);
+      return `/dashboard/applications/${body.client_id}`;
+    };
+    const path = await make('machine', 'admin');
+    const boss = { username: 'boss', email: 'boss@example.org', password: PASSWORD };
+    const { body: user } = await built.call<{ id: string }>('POST', '/v2/users', 'admin', boss);
+    await built.call('PUT', `/v2/users/${user.id}/role`, 'admin', { role: 'admin' });
+    const other = (await built.signedIn('boss')).browser;
+    for (const [visitor, page, status] of [
+      [admin.browser, await make('web', 'admin'), 404],
+      [admin.browser, await make('machine', 'ann'), 403],
+      [browser, await make('machine', 'ann'), 403],
+      [other, path, 403],
+    ] as const) {
+      t.notMatch((await visitor.get(page)).html, 'id="deployer"');
+      t.equal((await visitor.get(`${page}/deployer`)).status, status);
+    }
+    const question = await admin.browser.get(`${path}/deployer`);
+    await admin.browser.confirm(await admin.browser.get(path), `${path}/deployer`);
+    const marked = await admin.browser.submit(question, {}, `${path}/deployer`);
+    t.match(textOf(marked), 'The application is a deployer. You get a mail');
+    const says = /in the name of admin , who marked it \d+ \w+ \d{4}, \d\d:\d\d/;
+    t.match(textOf(marked), says);
+    const seen = await other.get(path);
+    t.match(textOf(seen), says);
+    const ended = await other.confirm(seen, `${path}/deployer`);
+    t.match(textOf(ended), 'The application is no deployer any more.');
+    t.notMatch(ended.html, 'id="deployer"');
+    t.match(textOf(await admin.browser.get(path)), 'This application is none.');
   });
 });
