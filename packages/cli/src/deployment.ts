@@ -96,7 +96,7 @@ export function createDeployment(options: DeploymentOptions) {
     apiWith,
     url,
     issuer,
-    /** Tokens for an API of the person, which they allow on the page the first time. */
+    /** Tokens for an API of the person, who allows the first one on the page. */
     async resourceCredentials(resource: string): Promise<Profile> {
       const owner = await profile();
       const entry = `${name} ${resource}`;
@@ -120,7 +120,7 @@ export function createDeployment(options: DeploymentOptions) {
       const given = await url();
       const found = addressOf(await signIn.issuerOf(given));
       const tokens = await connect(found, show);
-      // An earlier sign-in would only be in the way; it may have ended, or its deployment may be gone.
+      // The earlier sign-in may have ended, or its deployment may be gone.
       await end().catch(() => {});
       return store(found === given ? [found] : [found, given], tokens);
     },

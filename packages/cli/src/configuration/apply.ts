@@ -120,7 +120,7 @@ const dryRun = ({ headers }: Deployment) => ({
 
 const keyOf = ({ kind, values }: Entry) => `${kind.kind} ${values[kind.name]}`;
 
-/** The body of a request: the fields that differ, with the secrets, which other settings may need, or all of a new object. */
+/** The body of a request: all fields of a new object, or the fields that differ and the secrets, which other fields may need. */
 function bodyOf({ action, fields, kind }: Change, values: Values): Record<string, unknown> {
   const sent = new Set([...fields.map(({ field }) => field), ...kind.secrets]);
   const isUpdate = action === 'change' && kind.updates;

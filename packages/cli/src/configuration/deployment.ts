@@ -66,7 +66,7 @@ export function createDeployment(
         .filter((it) => isManaged(kind, it))
         .sort((a, b) => (String(a.created_at) < String(b.created_at) ? -1 : 1));
     },
-    /** The same; undefined where the person may not see them. */
+    /** The objects of a kind; undefined if the person may not read them. */
     visible: (kind: Kind, parent?: string): Promise<Values[] | undefined> =>
       ifAllowed(self.list(kind, parent)),
     async me(): Promise<string> {

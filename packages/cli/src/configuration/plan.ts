@@ -107,7 +107,7 @@ async function compare(
     const same = [...rest].filter(({ values }) => keyOf(values) === key);
     const open = entries.filter((it) => !matched.has(it) && keyOf(it.values) === key);
     if (same.length > open.length)
-      problems.push(entry.problem(`there are ${same.length} of this name, so it needs an "id"`));
+      problems.push(entry.problem(`the deployment has ${same.length} with this name, so it needs an "id"`));
     take(entry, (it) => same.includes(it));
   }
   const base = { kind, parent };
@@ -172,7 +172,7 @@ function differences(
   });
 }
 
-/** Compares a secret with the digest that the deployment shows of its own. */
+/** Whether a secret has the digest that the deployment shows. */
 function isSameSecret(view: Values, name: string, secret: string): boolean {
   const digests = (view.secrets ?? []) as { name: string; key: string; digest: string }[];
   const found = digests.find((it) => it.name === name);

@@ -66,7 +66,7 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
   return {
     /** Binds a name to the application of the files that has it. Its id is undefined until it is created. */
     bind: (name: string, id: string | undefined) => void bound.set(name, id),
-    /** The references of an object that cannot be resolved, with the kind to which they refer. */
+    /** The references of an object that cannot be resolved, each with the kind to which it refers. */
     async unresolved(kind: Kind, values: Values) {
       const found: { field: string; value: string; target: string }[] = [];
       for (const [field, target] of Object.entries(kind.references)) {
