@@ -80,9 +80,12 @@ export function createSignIn(userAgent: string) {
         page: { verification_uri, verification_uri_complete, user_code, expires_in },
         async wait(): Promise<Credentials> {
           const DPoP = client.getDPoPHandle(config, key);
+          const signal = AbortSignal.timeout(expires_in * 1000);
           const tokens = await client
-            .pollDeviceAuthorizationGrant(config, codes, undefined, { DPoP })
-            .catch((error) => Promise.reject(failureOf(issuer, error)));
+            .pollDeviceAuthorizationGrant(config, codes, undefined, { DPoP, signal })
+            .catch((error) =>
+              Promise.reject(failureOf(issuer, signal.aborted ? { error: 'expired_token' } : error)),
+            );
           return credentialsOf(tokens, await crypto.subtle.exportKey('jwk', key.privateKey));
         },
       };
@@ -114,6 +117,8 @@ export function createSignIn(userAgent: string) {
       ...[url, init]: Parameters<Send>
     ): Promise<Response> {
       const config = configure({ issuer }, init.signal);
+      // The client breaks every response off after 30 seconds, and a stream of events does not end.
+      config.timeout = init.headers.get('accept') === 'text/event-stream' ? 0 : TIMEOUT;
       const DPoP = client.getDPoPHandle(config, await keyPairOf(key));
       const { method, headers, body } = init;
       return client
@@ -148,7 +153,7 @@ const FAILURES: Record<string, string> = {
 /** A failure of the authorization server in a sentence. */
 function failureOf(
   issuer: string,
-  error: Error & { error?: string; error_description?: string; code?: string },
+  error: Partial<Error> & { error?: string; error_description?: string; code?: string },
 ) {
   if (error instanceof TypeError || error.code === 'OAUTH_TIMEOUT') return unreachable(issuer, error);
   const { error: code = '', error_description: description = code || error.message } = error;
