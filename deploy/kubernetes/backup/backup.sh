@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run by the CronJob in backup.yaml. `backup` writes all databases of a replica set, as of one moment, into an archive in
-# $BACKUP_FOLDER; `restore` replaces them by those of the newest archive.
+# $BACKUP_FOLDER; `restore` replaces them by those of the archive $ARCHIVE there.
 set -eu
 umask 077
 
@@ -19,7 +19,13 @@ case $1 in
     find "$BACKUP_FOLDER" -name '*.archive.gz' -mtime "+$BACKUP_DAYS" -delete
     ;;
   restore)
-    file=$(find "$BACKUP_FOLDER" -name '*.archive.gz' | sort | tail -n 1)
+    file=$BACKUP_FOLDER/${ARCHIVE:-}
+    # All that is in the databases now is lost: nobody restores an archive that they have not chosen.
+    if [ ! -f "$file" ]; then
+      echo 'ARCHIVE does not name one of these archives, which replaces all databases:' >&2
+      ls "$BACKUP_FOLDER" >&2
+      exit 1
+    fi
     mongorestore --config "$tools" --oplogReplay --gzip --archive="$file" --drop --stopOnError
     ;;
 esac

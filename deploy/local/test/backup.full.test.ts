@@ -148,7 +148,8 @@ t.test('the archive that the CronJob makes', { skip: skip || noTools }, async (t
   // The engine is no replica set, and has no oplog.
   const script = readFileSync(SCRIPT, 'utf8').replaceAll(/ --oplog(?:Replay)?\b/g, '');
   const env = { ...process.env, BACKUP_MONGODB_URI: uri, BACKUP_FOLDER: folder, BACKUP_DAYS: '14' };
-  const run = (action: string) => promisify(execFile)('sh', ['-c', script, 'backup.sh', action], { env });
+  const run = (action: string, more: object = {}) =>
+    promisify(execFile)('sh', ['-c', script, 'backup.sh', action], { env: { ...env, ...more } });
   writeFileSync(join(folder, 'gatehouse-broken-off.archive.gz.part'), '');
   writeFileSync(join(folder, 'gatehouse-20200101T000000Z.archive.gz'), '');
   utimesSync(join(folder, 'gatehouse-20200101T000000Z.archive.gz'), 0, 0);
@@ -162,7 +163,10 @@ t.test('the archive that the CronJob makes', { skip: skip || noTools }, async (t
   await mongo.stop();
   rmSync(join(dataDir, 'mongodb'), { recursive: true });
   mongo = await startLocalMongo({ dataDir, env: process.env, logger });
-  await run('restore');
+  const stderr = `ARCHIVE does not name one of these archives, which replaces all databases:\n${names[0]}\n`;
+  for (const ARCHIVE of ['', 'gatehouse-none.archive.gz', '.'])
+    await t.rejects(run('restore', { ARCHIVE }), { stderr });
+  await run('restore', { ARCHIVE: names[0] });
   await Promise.all([identity.restart(), users.restart()]);
   for (const each of [token, await tokenFrom(identity.base), await loginToken(identity.base, ADMIN)])
     t.equal(await listStatus(users.base, each), 200);
