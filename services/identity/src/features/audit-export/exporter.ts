@@ -62,30 +62,8 @@ export function createAuditExporter(options: {
     return true;
   }
 
-  /** Resolves to undefined when the entries were accepted, and otherwise to the reason and the pause that the receiver asks for. */
-  async function send(
-    entries: readonly AuditRecord[],
-    signal: AbortSignal,
-  ): Promise<{ reason: string; leastMs: number; isRefusal?: boolean } | undefined> {
-    try {
-      const request = { method: 'POST', ...destination.requestOf(entries), signal };
-      const response = await outbound.fetch(destination.url, request);
-      if (response.ok) {
-        countRejected(await response.text().catch(() => ''), entries.length);
-        return undefined;
-      }
-      await response.body?.cancel();
-      const leastMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS) ?? 0;
-      const isRefusal = REFUSALS.includes(response.status);
-      return { reason: `it answered ${response.status}`, leastMs, isRefusal };
-    } catch (error) {
-      // The error itself is left out, since it can contain the URL.
-      return { reason: connectionFailure(error) ?? 'the connection failed', leastMs: 0 };
-    }
-  }
-
   /** A partial success must not be sent again: https://opentelemetry.io/docs/specs/otlp/#partial-success-1 */
-  function countRejected(body: string, sent: number): void {
+  function countAccepted(body: string, sent: number): void {
     const [, text = '0'] = /"rejectedLogRecords":\s*"?(\d+)/.exec(body) ?? [];
     const rejected = Math.min(Number(text), sent);
     counts.exported += sent - rejected;
@@ -101,8 +79,9 @@ export function createAuditExporter(options: {
     const next = () => nextBatch(size, after);
     for (let entries = await next(); entries.length > 0; entries = await next()) {
       if (await dropExpiring(entries)) continue;
-      const failure = await send(entries, signal);
-      if (failure === undefined) {
+      const result = await send(outbound, destination, entries, signal);
+      if ('body' in result) {
+        countAccepted(result.body, entries.length);
         failures = 0;
         size = Math.min(size * 2, BATCH);
         await store.removeMark(
@@ -112,12 +91,12 @@ export function createAuditExporter(options: {
         continue;
       }
       if (signal.aborted) return;
-      const pauseMs = Math.max(Math.min(PAUSE_MS.first * 2 ** failures, PAUSE_MS.max), failure.leastMs);
+      const pauseMs = Math.max(Math.min(PAUSE_MS.first * 2 ** failures, PAUSE_MS.max), result.leastMs);
       const [{ id: first } = { id: after }] = entries;
-      if (failure.isRefusal !== true) failures += 1;
+      if (result.isRefusal !== true) failures += 1;
       else if (entries.length === 1) after = first;
       else size = Math.ceil(entries.length / 2);
-      const about = { reason: failure.reason, first, count: entries.length, pauseMs };
+      const about = { reason: result.reason, first, count: entries.length, pauseMs };
       logger.warn(about, 'the audit log could not be exported; trying again');
       await sleep(pauseMs, undefined, { signal, ref: false });
     }
@@ -142,4 +121,24 @@ export function createAuditExporter(options: {
       return { ...counts, behindSeconds: behindMs / 1000 };
     },
   };
+}
+
+/** The body of a response that accepts the entries; else the reason, and the pause that the receiver asks for. */
+async function send(
+  outbound: Pick<ReturnType<typeof createOutbound>, 'fetch'>,
+  { url, requestOf }: Destination,
+  entries: readonly AuditRecord[],
+  signal: AbortSignal,
+): Promise<{ body: string } | { reason: string; leastMs: number; isRefusal?: boolean }> {
+  try {
+    const response = await outbound.fetch(url, { method: 'POST', ...requestOf(entries), signal });
+    if (response.ok) return { body: await response.text().catch(() => '') };
+    await response.body?.cancel();
+    const leastMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS) ?? 0;
+    const isRefusal = REFUSALS.includes(response.status);
+    return { reason: `it answered ${response.status}`, leastMs, isRefusal };
+  } catch (error) {
+    // The error itself is left out, since it can contain the URL.
+    return { reason: connectionFailure(error) ?? 'the connection failed', leastMs: 0 };
+  }
 }
