@@ -26,6 +26,7 @@ export type ApiApplication = {
   id_token_profile_claims: boolean;
   security_profile: string | null;
   token_exchange: ExchangeRule[];
+  identity_assertions: AssertionRule[];
   /** How it looks to people who sign in; absent where nothing is set. */
   primary_color?: string;
   logo_uri?: string;
@@ -39,6 +40,13 @@ export type ApiApplication = {
 } & LastUse;
 /** An API for which an application exchanges tokens, and the scopes there. */
 export type ExchangeRule = { resource: string; scopes: string[] };
+/** An authorization server elsewhere for which an application gets identity assertions, and the most scopes and the only APIs there. */
+export type AssertionRule = {
+  authorization_server: string;
+  client_id: string;
+  scopes: string[];
+  resources?: string[];
+};
 export type AppType = 'web' | 'spa' | 'native' | 'machine' | 'resource';
 /** To the minute, and from which IP address, if that is known. */
 export type LastUse = { last_used_at: string | null; last_used_address: string | null };
@@ -69,19 +77,27 @@ export type FederatedCredential = {
   created_at: string;
 } & LastUse;
 export type ApplicationPage = ApiPage<ApiApplication>;
-/** An application with the id by which its page is found and, on that page, the role of the visitor; APIs are lines of a form. */
-export type Application = Omit<ApiApplication, 'token_exchange'> & {
+/** An application with the id by which its page is found and, on that page, the role of the visitor; rules are lines of a form. */
+export type Application = Omit<ApiApplication, 'token_exchange' | 'identity_assertions'> & {
   id: string;
   role?: 'owner' | MemberRole | undefined;
   token_exchange: readonly string[];
+  identity_assertions: readonly string[];
 };
 export type MemberRole = 'viewer' | 'developer';
 
 export const withId = (application: ApiApplication): Application => {
   // An identity service of the version before has none.
-  const { client_id: id, token_exchange: rules = [] } = application;
-  const lines = rules.map(({ resource, scopes }) => [resource, ...scopes].join(' '));
-  return { ...application, id, token_exchange: lines };
+  const { client_id: id, token_exchange: rules = [], identity_assertions: assertions = [] } = application;
+  return {
+    ...application,
+    id,
+    token_exchange: rules.map(({ resource, scopes }) => [resource, ...scopes].join(' ')),
+    identity_assertions: assertions.map((it) => {
+      const apis = it.resources ? ['|', ...it.resources] : [];
+      return [it.authorization_server, it.client_id, ...it.scopes, ...apis].join(' ');
+    }),
+  };
 };
 
 /** Whether it can keep a secret. */
@@ -112,6 +128,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   jwks_uri: ['web', 'machine', 'resource'],
   security_profile: ['web', 'machine'],
   token_exchange: ['machine', 'resource'],
+  identity_assertions: ['web'],
   federated_credentials: ['web', 'machine'],
 };
 

@@ -5,6 +5,7 @@ import {
   type Application,
   type ApplicationPage,
   type AppType,
+  type AssertionRule,
   applicationPath,
   type ExchangeRule,
   isConfidential,
@@ -139,7 +140,7 @@ export function applications(config: Config): Section {
       },
       once: true,
       async send(visit, values, { name: type, fields }) {
-        const settings = omitProfileSettings(withExchangeRules(requestBody(fields, values)));
+        const settings = omitProfileSettings(withRules(requestBody(fields, values)));
         const body = { scopes: [], ...settings, type };
         const made = await visit.api.send<ApiApplication & { client_secret?: string }>('POST', API, body);
         const { client_id: id, client_secret: secret } = made;
@@ -151,7 +152,7 @@ export function applications(config: Config): Section {
     },
     update: {
       send: ({ visit: { api }, apiPath }, changed) =>
-        api.send('PATCH', apiPath, omitProfileSettings(withExchangeRules(changed))),
+        api.send('PATCH', apiPath, omitProfileSettings(withRules(changed))),
     },
     actions: {
       ...credentialActions(config),
@@ -205,15 +206,26 @@ async function findApplications(
   return { ...page, data: [withId(exact), ...others], meta: { ...page.meta, totalItems: total } };
 }
 
-/** The settings with the APIs of token exchange as the API has them, which are lines of a form. */
-function withExchangeRules(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { token_exchange: lines, ...others } = settings;
-  if (!Array.isArray(lines)) return others;
-  const ruleOf = (line: unknown): ExchangeRule => {
-    const [resource = '', ...scopes] = String(line).split(/\s+/);
-    return { resource, scopes };
-  };
-  return { ...others, token_exchange: lines.map(ruleOf) };
+/** A rule as the API has it, from the words of its line in a form. */
+const RULES: Readonly<Record<string, (words: string[]) => ExchangeRule | AssertionRule>> = {
+  token_exchange: ([resource = '', ...scopes]) => ({ resource, scopes }),
+  identity_assertions([server = '', id = '', ...scopes]) {
+    const at = scopes.indexOf('|');
+    const resources = at < 0 ? {} : { resources: scopes.splice(at).slice(1) };
+    return { authorization_server: server, client_id: id, scopes, ...resources };
+  },
+};
+
+/** The settings with the lines of their rules as the API has them. */
+function withRules(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const entries = Object.entries(settings).map(([name, value]) => {
+    const ruleOf = RULES[name];
+    return [
+      name,
+      ruleOf && Array.isArray(value) ? value.map((it) => ruleOf(String(it).split(/\s+/))) : value,
+    ];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The settings that a newly chosen security profile requires are left to the API. */

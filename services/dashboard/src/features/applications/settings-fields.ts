@@ -3,6 +3,7 @@ import { html } from '@gatehouse/web/html';
 import { type Application, type AppType, hasSetting } from '../../api/application-types.ts';
 import { YES } from '../../pages/fields.ts';
 import { currentValues, type FormRow, fieldsOf, type ResourceField } from '../../resources/resource-form.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
 import { BRANDING } from './branding.ts';
 
@@ -126,6 +127,19 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
     ],
   },
   {
+    legend: 'Identity assertions',
+    fields: [
+      {
+        name: 'identity_assertions',
+        label: 'Authorization servers',
+        subject: 'The list of authorization servers',
+        kind: 'lines',
+        rows: 3,
+        hint: html`The application can act for its users at other authorization servers, which have Gatehouse as their identity provider (ID-JAG). Only admins add them, and they end with the role of that admin. Enter one server per line: its issuer, the client ID of the application there, then scopes, such as “https://chat.example f53f191f chat:read”. To bound it to some APIs there, add “|” and their URLs. <a href="/docs/guides/agents#act-for-people-at-another-organization">How it works</a>`,
+      },
+    ],
+  },
+  {
     legend: 'Sign-out',
     fields: [
       {
@@ -145,13 +159,15 @@ export const SET_BY_PROFILE: ReadonlySet<string> = new Set([
   'id_token_signed_response_alg',
 ]);
 
-/** The form of an application of a type. */
-export function applicationFields(type: AppType): readonly FormRow[] {
+/** The form of an application of a type; for admins with the settings that only they change. */
+function applicationFields(type: AppType, isForAdmin: boolean): readonly FormRow[] {
   const signsIn = hasSetting(type, 'redirect_uris');
   const asked = signsIn ? 'People are asked to allow these scopes. ' : '';
   const advanced = ADVANCED.map(({ legend, fields }) => ({
     legend,
-    fields: fields.filter(({ name }) => hasSetting(type, name)),
+    fields: fields.filter(
+      ({ name }) => hasSetting(type, name) && (isForAdmin || name !== 'identity_assertions'),
+    ),
   }));
   const general: readonly ResourceField[] = [
     {
@@ -204,7 +220,7 @@ export function applicationFields(type: AppType): readonly FormRow[] {
 export function newApplicationFields(type: AppType, publicUrl: string): readonly FormRow[] {
   const usual = USUAL_SCOPES[type].join(', ');
   const isOnLaptop = isLoopback(new URL(publicUrl));
-  return applicationFields(type).map((row) => {
+  return applicationFields(type, false).map((row) => {
     if (!('name' in row)) return row;
     if (row.name === 'redirect_uris' && type === 'web' && isOnLaptop)
       return { ...row, initial: LAPTOP_REDIRECT_URI };
@@ -218,8 +234,8 @@ export function newApplicationFields(type: AppType, publicUrl: string): readonly
 const OF_DEVELOPERS: ReadonlySet<string> = new Set([...BRANDING, 'scopes']);
 
 /** The form of the settings of an application beside its branding, with those that the visitor may change. */
-export function settingsFields({ type, role, scopes }: Application): readonly FormRow[] {
-  const all = applicationFields(type);
+export function settingsFields({ type, role, scopes }: Application, { person }: Visit): readonly FormRow[] {
+  const all = applicationFields(type, person.role === 'admin');
   const isElsewhere = (row: FormRow) =>
     'name' in row && BRANDING.has(row.name) && hasSetting(type, 'logo_uri');
   const rows = all.filter((row) => !isElsewhere(row));
@@ -235,7 +251,7 @@ export function settingsFields({ type, role, scopes }: Application): readonly Fo
 
 /** The settings that only the owner changes, and for viewers the scopes, where they have a value. */
 export function ownerSettings(application: Application): readonly (ResourceField & { value: string })[] {
-  const fields = fieldsOf(applicationFields(application.type));
+  const fields = fieldsOf(applicationFields(application.type, true));
   const values = currentValues(fields, application);
   return fields
     .filter(({ name }) => !OF_DEVELOPERS.has(name) || (name === 'scopes' && application.role === 'viewer'))

@@ -56,3 +56,42 @@ t.test('the APIs for which an application exchanges tokens are lines, of its own
   }
   t.notMatch((await browser.get(`/dashboard/applications/${await make('web')}`)).html, 'token_exchange');
 });
+
+t.test('the servers of identity assertions are lines, of admins', async (t) => {
+  const draft = { name: 'Wiki', type: 'web', scopes: ['openid'] };
+  const uris = { redirect_uris: 'https://wiki.example/callback' };
+  const { body } = await built.call('POST', '/api/v1/applications', 'ann', {
+    ...draft,
+    redirect_uris: [uris.redirect_uris],
+  });
+  const path = `/dashboard/applications/${body.client_id}`;
+  const rules = async () =>
+    (await built.call('GET', `/api/v1/applications/${body.client_id}`, 'ann')).body.identity_assertions;
+  const FORM = 'name="redirect_uris"';
+  const { browser } = await built.signedIn('admin');
+  const form = await browser.get(path);
+  const refused = await browser.submit(form, { ...uris, identity_assertions: 'https://chat.example' }, FORM);
+  t.match(textOf(refused), 'Line 1: client_id must be the client ID of the application there');
+  const lines = [
+    'https://chat.example f53f chat:read chat:write',
+    'https://b.example b1 b:read | https://api.b.example',
+  ];
+  await browser.submit(refused, { ...uris, identity_assertions: ` ${lines.join('\r\n\r\n')} ` }, FORM);
+  t.strictSame(await rules(), [
+    { authorization_server: 'https://chat.example', client_id: 'f53f', scopes: ['chat:read', 'chat:write'] },
+    {
+      ...{ authorization_server: 'https://b.example', client_id: 'b1', scopes: ['b:read'] },
+      resources: ['https://api.b.example'],
+    },
+  ]);
+  const saved = await browser.get(path);
+  t.match(saved.html, `${lines.join('\n')}</textarea>`);
+  const { browser: owner } = await built.signedIn('ann');
+  const own = await owner.get(path);
+  t.notMatch(own.html, 'identity_assertions');
+  await owner.submit(own, { ...uris, post_logout_redirect_uris: 'https://wiki.example/' }, FORM);
+  t.match(await rules(), { length: 2 }, 'they stay with another change');
+  await browser.submit(saved, { ...uris, identity_assertions: '' }, FORM);
+  t.same(await rules(), []);
+  t.notMatch((await browser.get('/dashboard/applications/new?type=web')).html, 'identity_assertions');
+});
