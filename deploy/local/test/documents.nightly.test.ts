@@ -157,7 +157,9 @@ function connectTheDevice(): (output: string) => void {
     const { base_url, user } = demoIn(tree);
     const browser = createFormBrowser(base_url);
     const code = await browser.submit(await browser.get(link), {});
-    const signIn = await browser.submit(code, {});
+    // The command line has people type the code that a link has (RFC 8628 §5.4).
+    const typed_code = new URL(link).searchParams.get('user_code') ?? '';
+    const signIn = await browser.submit(code, code.html.includes('name="typed_code"') ? { typed_code } : {});
     const consent = await browser.submit(signIn, { username: user.username, password: user.password });
     // Nobody is asked for what the command line may do.
     if (consent.html.includes('name="decision"')) await browser.submit(consent, { decision: 'allow' });
