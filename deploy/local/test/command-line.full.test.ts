@@ -8,7 +8,7 @@ import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
-// It starts a process for each command.
+// The time limit of the file: each command starts a process, which takes long on a busy machine.
 t.setTimeout(600_000);
 
 const gatehouse = await startGatehouse(t, temporaryDir(t));

@@ -11,13 +11,13 @@ const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
 const SHELLS = {
   bash: [
     '-c',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: bash has it.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: bash expands it, not JavaScript.
     'source <(gatehouse completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gatehouse; printf "%s\\n" "${COMPREPLY[@]}"',
     'bash',
   ],
   zsh: [
     ...['-f', '-c'],
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: zsh has it.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: zsh expands it, not JavaScript.
     'compdef() {}; compadd() { print -l -- ${(P)2} }; _files() { print files }; source <(gatehouse completion zsh); words=("$@"); CURRENT=$#; _gatehouse',
     'zsh',
   ],

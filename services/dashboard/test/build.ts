@@ -32,10 +32,12 @@ type TestScope = { teardown(fn: () => unknown): void };
 export const PASSWORD = 'correct horse battery';
 
 /**
- * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
- * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. With `unknownClients`, clients
- * register themselves, or describe themselves at addresses of this machine and may ask for these scopes; `localProviders` lets identity providers be there. The notifications service is there if it is asked for. With a
- * `cluster`, identity knows the dashboard by the tokens of its service account there.
+ * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann.
+ * - `limited`: identity limits requests by address, and trusts this machine as a proxy.
+ * - `unknownClients`: clients register themselves, or describe themselves at addresses of this machine, and may ask for these scopes.
+ * - `localProviders`: identity providers may have addresses of this machine.
+ * - `notifications`: the notifications service runs, too.
+ * - `cluster`: the dashboard authenticates at identity with the tokens of its service account there.
  */
 export async function build(
   t: TestScope,

@@ -140,7 +140,7 @@ const nameOf = (steps: readonly (string | number)[]) =>
     .map((it, i) => (typeof it === 'number' || /^\d+$/.test(it) ? `[${it}]` : i === 0 ? it : `.${it}`))
     .join('') || 'The file';
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: the file has it.
+// biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of references in files.
 const MUST_REFER = 'must be a reference: ${env:NAME} or ${file:PATH}';
 
 /** The mistakes of a file in words. Of alternatives, only the first counts. */

@@ -136,7 +136,7 @@ async function send(
     await response.body?.cancel();
     const leastMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS) ?? 0;
     const isRefusal = REFUSALS.includes(response.status);
-    return { reason: `it answered ${response.status}`, leastMs, isRefusal };
+    return { reason: `it responded with ${response.status}`, leastMs, isRefusal };
   } catch (error) {
     // The error itself is left out, since it can contain the URL.
     return { reason: connectionFailure(error) ?? 'the connection failed', leastMs: 0 };

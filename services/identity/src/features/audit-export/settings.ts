@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { described, InvalidSetting, optional, type Setting, setting } from '@gatehouse/core/config';
+import { described, InvalidSetting, optional, type Setting, setting, url } from '@gatehouse/core/config';
 
 export const auditExportSettings = {
   auditOtlpEndpoint: described(
@@ -23,16 +23,18 @@ export const auditExportSettings = {
   ),
 };
 
-/** The URL of an endpoint. It is a secret setting, since the path can be one. */
+/** The URL of an endpoint. Its path can be a secret. */
 function httpUrl(name: string): Setting<string> {
-  const inner = setting<string>(name, 'a URL that begins with https:// or http://', undefined, (raw) => {
-    const url = URL.parse(raw);
-    if (!/^https?:$/.test(url?.protocol ?? '') || url?.username !== '' || url.password !== '') {
-      throw new InvalidSetting('must be an http or https URL without user information');
-    }
-    return raw;
-  });
-  return { ...inner, isSecret: true };
+  const inner = url(name, ['https:', 'http:']);
+  return {
+    ...inner,
+    read(raw) {
+      const value = inner.read(raw);
+      const { username, password } = URL.parse(value) ?? { username: '?' };
+      if (username || password) throw new InvalidSetting('must be a URL without user information');
+      return value;
+    },
+  };
 }
 
 /** Headers in the form of OTEL_EXPORTER_OTLP_HEADERS: https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables */

@@ -91,7 +91,7 @@ t.test('entries that are not accepted are sent again, after the pause of Retry-A
   t.ok(Date.now() - refusedAt > 2500, 'not after the pause of a second');
   t.same(collector.subjects(), ['usr_ann', 'usr_ben']);
   await until(async () => (await waiting()) === 0 && exporter?.state().behindSeconds === 0, 10_000);
-  t.match(logged(), /it answered 429/);
+  t.match(logged(), /it responded with 429/);
 });
 
 t.test('an entry that the receiver refuses holds up no other', async (t) => {
@@ -111,7 +111,7 @@ t.test('an entry that the receiver refuses holds up no other', async (t) => {
   await until(() => subjects.size === 3, 20_000);
   await until(async () => (await waiting()) === 1, 10_000);
   t.ok((exporter?.state().behindSeconds ?? 0) > 0, 'and it shows');
-  t.match(logged(), /it answered 403.*"count":1/);
+  t.match(logged(), /it responded with 403.*"count":1/);
 });
 
 t.test('entries that the collector rejects are counted, and not sent again', async (t) => {

@@ -22,7 +22,7 @@ const application = `/api/v1/applications/${(await ok('POST', '/api/v1/applicati
 const RULE = { name: 'CI', issuer: ISSUER.issuer, subject: 'ci' };
 const RESOURCE = { name: 'Notes', scopes: [{ name: 'notes:read', description: 'Read your notes' }] };
 const created = async (path: string, body: object) => `${path}/${(await ok('POST', path, body)).id}`;
-/** What there is to be changed: the paths of the document, and the paths that stand for them here. */
+/** Objects that can be changed, by the paths of the document. */
 const EXISTING: readonly (readonly [pattern: string, path: string])[] = [
   ['/api/v1/trusted-issuers/{id}', await created('/api/v1/trusted-issuers', ISSUER)],
   ['/api/v1/identity-providers/{id}', await created('/api/v1/identity-providers', PROVIDER)],
